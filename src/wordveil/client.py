@@ -1,11 +1,11 @@
-"""A client of the service (`wordveil serve`), with the standard library alone.
+"""A client for the service (`wordveil serve`) that needs only the standard library.
 
 >>> client = Client("http://127.0.0.1:8765", key="wv_KEY")
 >>> client.privatize("The committee met in Paris.", epsilon=4.0).text  # doctest: +SKIP
 >>> client.call("/v1/words", {"word": "harbour", "epsilon": 4.0})["stays"]  # doctest: +SKIP
 
-httpx was considered and declined: its time-outs start again with every read, so a limit for the whole call would need
-the same alarm, set through the tracing of its inner library; and every caller would need six more packages.
+We do not use httpx: its time-outs start again with every read, so a limit for the whole call would need the same alarm
+as here, set through the tracing of its inner library. And every caller would need six more packages.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from wordveil.guarantee import Guarantee
 
 __all__ = ["Client", "ServiceError", "Veiled"]
 
-_LONGEST = 1e6  # seconds, which every system can wait for
-_BETWEEN = 1.0  # seconds, at least, before a busy service is asked again
+_LONGEST = 1e6  # seconds; every system can wait this long
+_BETWEEN = 1.0  # seconds at least before asking a busy service again
 _IN_ADDRESSES = "/?&=%:+,;@!$'()*~[]"
 _MOST_TEXTS = 100
-_LONGEST_DETAIL = 1000  # characters of what a service says is wrong
+_LONGEST_DETAIL = 1000  # characters of a service's error message
 _NOTHING: Any = object()
 _CODE = re.compile(r"[a-z-]{1,40}")
 
@@ -44,11 +44,11 @@ class ServiceError(WordveilError):
     Parameters
     ----------
     sentence : str
-        What is wrong and what to do: the service's own sentence where it gave one.
+        What is wrong and what to do, in the service's own words if it gave any.
     status : int
-        The HTTP status; 0 if there was no answer.
+        The HTTP status, or 0 if there was no answer.
     code : str
-        What the service calls the problem, such as ``over-budget``; empty if it did not say.
+        The code of the problem, such as ``over-budget``, or an empty string if the service gave none.
     """
 
     def __init__(self, sentence: str, status: int = 0, code: str = "") -> None:
@@ -57,7 +57,7 @@ class ServiceError(WordveilError):
 
 
 class Veiled(NamedTuple):
-    """A veiled text, where words were redrawn, and what is guaranteed."""
+    """A veiled text, the places where words were drawn, and the guarantee."""
 
     text: str
     replacements: list[dict[str, int]]
@@ -72,17 +72,17 @@ class _Answer(NamedTuple):
 
 
 class Client:
-    """Calls a service; while it is busy (503), asks again when told to, until the time-out.
+    """Calls a service. While it is busy (503), tries again when told to, until the time-out.
 
     Parameters
     ----------
     address : str
-        Where it is: ``http://`` or ``https://``, a host, optionally a port and a path.
+        Where the service is: ``http://`` or ``https://``, a host, and optionally a port and a path.
     key : str, optional
         The key, if the service needs one.
     timeout : float
         Seconds for a whole call, from connecting to the last byte of the answer, including retries while the service
-        is busy. The service gives up a request after 30 by itself.
+        is busy. The service itself gives up on a request after 30.
     """
 
     def __init__(self, address: str = "http://127.0.0.1:8765", key: str | None = None, timeout: float = 60.0) -> None:
@@ -105,7 +105,7 @@ class Client:
         return self.privatize_many([text], epsilon=epsilon, **how)[0]
 
     def privatize_many(self, texts: Iterable[str], *, epsilon: float, **how: Any) -> list[Veiled]:
-        """Veil a batch."""
+        """Veil a batch of texts."""
         batch = list(_checked(texts))
         told = self.call("/v1/privatize", {"text": batch, "epsilon": epsilon, **how})
         with suppress(LookupError, TypeError, ValueError):
@@ -124,10 +124,10 @@ class Client:
         spans: Iterable[Any] | None = None,
         **how: Any,
     ) -> Iterator[Veiled]:
-        """Veil any number of texts, in order and in constant memory: sent in batches of about `batch_letters` letters.
+        """Veil any number of texts, in order and in constant memory, in batches of about `letters` letters.
 
-        Batches can be sent again when the service is busy; a stream that breaks off cannot. For the selection spans,
-        `spans` has one entry per text, and is read along with the texts.
+        Batches can be sent again while the service is busy, which a stream that breaks off cannot. For the selection
+        spans, `spans` has one entry per text and is read along with the texts.
         """
         batch: list[str] = []
         marked: list[Any] = []
@@ -149,7 +149,7 @@ class Client:
             yield from veiled()
 
     def calibrate(self, progress: Callable[[str, float], None] | None = None, **asked: Any) -> dict[str, Any]:
-        """Calibrate a mechanism; `asked` takes mechanism, space, options, epsilons, targets, words and more."""
+        """Calibrate a mechanism. `asked` takes mechanism, space, options, epsilons, targets, words and more."""
         job = self._job("/v1/calibrate", asked)
         while job["status"] in ("waiting", "running"):
             if progress:
@@ -163,12 +163,12 @@ class Client:
         return job["result"]
 
     def call(self, path: str, body: Any = None) -> Any:
-        """Ask any address of the service, such as ``/v1/mechanisms``; by POST if there is a body."""
+        """Call any address of the service, such as ``/v1/mechanisms``. With a body, this is a POST."""
         try:
             content = None if body is None else json.dumps(body)
             address = self._where.path.rstrip("/") + "/" + quote(path.lstrip("/"), safe=_IN_ADDRESSES)
         except (TypeError, ValueError, AttributeError, RecursionError):
-            raise InputError("what is sent must consist of plain text, numbers, lists and dicts.") from None
+            raise InputError("the body must consist of strings, numbers, lists and dicts.") from None
         until = time.monotonic() + self._timeout
         while True:
             answer = self._ask(address, content, until)
@@ -178,14 +178,14 @@ class Client:
             time.sleep(wait)
 
     def _ask(self, address: str, content: str | None, until: float) -> _Answer:
-        """Ask once."""
+        """Make one attempt."""
         kind = HTTPSConnection if self._where.scheme == "https" else HTTPConnection
         connection = kind(self._host, self._port, timeout=max(until - time.monotonic(), 0.001))
         alarm: threading.Timer | None = None
         problem = ""
         try:
             connection.connect()
-            # The time-out of a socket starts again with every byte: this one does not.
+            # A socket's time-out starts again with every byte. This one does not.
             alarm = threading.Timer(until - time.monotonic(), _cut, (connection.sock,))
             alarm.daemon = True
             alarm.start()
@@ -193,7 +193,7 @@ class Client:
             answer = connection.getresponse()
             told = answer.headers
             made = _Answer(answer.status, told.get_content_type(), told.get("Retry-After", "").strip(), answer.read())
-            if time.monotonic() < until:  # else it may have been cut short
+            if time.monotonic() < until:  # otherwise the alarm may have cut it short
                 return made
         except ssl.SSLError:
             problem = "does not speak https, or its certificate is not trusted; check the address."
@@ -208,7 +208,7 @@ class Client:
         raise ServiceError(f"the service at {self._name} {problem}")
 
     def _read(self, answer: _Answer) -> Any:
-        """Return what an answer says, or raise what it says is wrong."""
+        """Return the value of an answer, or raise the error that it reports."""
         status, told = answer.status, None
         is_json = False
         with suppress(ValueError, RecursionError):
@@ -217,7 +217,7 @@ class Client:
             if not is_json:
                 raise self._misunderstood(status)
             return told
-        # Only our own service is known not to repeat the text in what it says.
+        # Only our own service is known not to repeat the text in its errors.
         if answer.kind == "application/problem+json" and isinstance(told, dict) and isinstance(told.get("detail"), str):
             code = told.get("code")
             code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
@@ -242,7 +242,7 @@ class Client:
 
 
 def _place(address: str) -> tuple[SplitResult, str, int]:
-    """Take an address apart."""
+    """Parse an address."""
     try:
         where = urlsplit(address)
         usual = {"http": 80, "https": 443}[where.scheme]
@@ -259,7 +259,7 @@ def _place(address: str) -> tuple[SplitResult, str, int]:
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
-    if isinstance(texts, (str, bytes)):  # whose letters would be texts
+    if isinstance(texts, (str, bytes)):  # each letter would count as a text
         raise InputError("pass several texts, as a list or an iterator; use privatize for one.")
     for text in texts:
         if not isinstance(text, str):
@@ -274,6 +274,6 @@ def _named(status: int) -> str:
 
 
 def _cut(sock: socket.socket) -> None:
-    """End a connection while another thread waits for it."""
+    """End a connection that another thread is waiting for."""
     with suppress(OSError):
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # a TLS socket's own would take its state away from the reader
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # SSLSocket.shutdown would take TLS state away from the reader

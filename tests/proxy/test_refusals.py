@@ -270,5 +270,5 @@ def test_what_is_answered_while_the_server_stops_is_told_so(far_veil: Veil, *, i
     with serving(model) as address:
         asyncio.run(asyncio.wait_for(stopped(address), PATIENCE))
     assert sent[0]["status"] == (200 if is_stream else 503)
-    assert b"stopped" in sent[-1]["body"]
+    assert b"stopping" in sent[-1]["body"]
     assert not sent[-1].get("more_body")

@@ -1,4 +1,4 @@
-"""wordveil inside other libraries, a module for each; import the one you need.
+"""wordveil inside other libraries. There is a module for each; import the one you need.
 
 - `wordveil.adapters.pandas`: columns of a table;
 - `wordveil.adapters.sklearn`: transformers for a scikit-learn pipeline, to veil texts and to read veiled ones;

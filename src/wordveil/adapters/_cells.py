@@ -1,4 +1,4 @@
-"""What the adapters share: that they are given a veil, and veiling the cells of a column."""
+"""What the adapters share: checking the veil they are given, and veiling the cells of columns."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["check_given", "check_texts", "check_veil", "veil_rows"]
 
 
 def check_veil(veil: Any) -> None:
-    """Refuse what is not a veil."""
+    """Refuse anything but a `Veil`."""
     if not isinstance(veil, Veil):
         raise OptionError(f"expected a veil, such as wordveil.Veil(epsilon=4), not a {type(veil).__name__}.")
 
 
 def check_given(veil: Any, columns: Sequence[Any]) -> None:
-    """Refuse what is not a veil, and columns that are none: the originals would come back as if they were veiled."""
+    """Refuse anything but a `Veil`, and an empty list of columns: the originals would come back as if veiled."""
     check_veil(veil)
     if not columns:
         raise OptionError("columns is empty, so nothing would be veiled: name at least one.")
 
 
 def check_texts(cells: Sequence[Any], column: str, *, missing: Sequence[bool] | None = None) -> list[int]:
-    """Return the places of the cells that hold text, or refuse one that neither does nor is missing."""
+    """Return the places of the cells that hold text. Refuse a cell that is neither text nor missing."""
     filled = [place for place in range(len(cells)) if missing is None or not missing[place]]
     for place in filled:
         if not isinstance(cells[place], str):
@@ -43,9 +43,9 @@ def veil_rows(
     missing: Sequence[Sequence[bool]] | None = None,
     people: Sequence[Any] | None = None,
 ) -> list[list[Any]]:
-    """Return the columns of a table veiled; missing cells stay as they are. A row is a record.
+    """Return the columns of a table veiled. Missing cells stay as they are. Each row is a record.
 
-    `names` are what to call each column in an error; `people`, for a veil with ``once="person"``, says whose a row is.
+    `names` are for errors. `people`, for a veil with ``once="person"``, says whose each row is.
     """
     once = None if veil.once is None else veil.once.scope
     if (once == "person") != (people is not None):
@@ -56,7 +56,7 @@ def veil_rows(
         for number, (cells, name) in enumerate(zip(veiled, names, strict=True))
         for row in check_texts(cells, name, missing=None if missing is None else missing[number])
     ]
-    filled.sort()  # row by row: the texts of a record are veiled together
+    filled.sort()  # by row, so that the texts of a record are veiled together
 
     def scope(row: int) -> str | None:
         if once == "record":

@@ -22,19 +22,18 @@ DatasetT = TypeVar("DatasetT")
 
 
 class VeilBatch:
-    """A function for ``dataset.map(…, batched=True)`` that veils columns; missing cells (None) stay missing.
+    """A function for ``dataset.map(…, batched=True)`` that veils columns. Missing cells (None) stay missing.
 
-    Prefer `privatize`, which also keeps the library from answering a second call with the draws of the first, out of
-    its cache.
+    Prefer `privatize`, which also prevents the library from answering a second call with the cached draws of the first.
 
     Parameters
     ----------
     veil : Veil
-        What veils the texts.
+        Veils the texts.
     columns : str or sequence of str
         The columns to veil.
     person : str, optional
-        For a veil with ``once="person"``: the column that says whose a row is; None there is somebody's own.
+        For a veil with ``once="person"``: the column that says whose each row is. None means a person of its own.
     """
 
     def __init__(self, veil: Veil, columns: str | Sequence[str], person: str | None = None) -> None:
@@ -64,25 +63,25 @@ def privatize(
     batch_size: int = 1000,
     keep_in_memory: bool = True,
 ) -> DatasetT:
-    """Return the dataset with columns veiled; other columns and the types of all stay.
+    """Return the dataset with some columns veiled. Other columns and all types stay the same.
 
-    Every call draws again, and so does every pass over a streamed dataset: write a stream to a file once, and release
-    that file.
+    Every call draws again, and so does every pass over a streamed dataset. So write a stream to a file once, and
+    release that file.
 
     Parameters
     ----------
     dataset : Dataset, IterableDataset, DatasetDict or IterableDatasetDict
         The texts.
     veil : Veil
-        What veils them.
+        Veils them.
     columns : str or sequence of str
         The columns to veil.
     person : str, optional
-        For a veil with ``once="person"``: the column that says whose a row is; None there is somebody's own.
+        For a veil with ``once="person"``: the column that says whose each row is. None means a person of its own.
     batch_size : int
         How many rows to veil together.
     keep_in_memory : bool
-        Keep the result in memory rather than in the library's cache folder; a streamed dataset is in neither.
+        Keep the result in memory and not in the library's cache folder. A streamed dataset is in neither.
 
     Examples
     --------
@@ -113,5 +112,5 @@ def privatize(
         features=dataset.features,
         keep_in_memory=keep_in_memory,
         load_from_cache_file=False,
-        new_fingerprint=secrets.token_hex(8),  # one made from the function would be the same for every call
+        new_fingerprint=secrets.token_hex(8),  # the default, a hash of the function, would be the same for every call
     )

@@ -1,4 +1,4 @@
-"""LangChain middleware: what users write and tools answer is veiled before the model sees it."""
+"""LangChain middleware that veils what users write and tools answer before the model sees it."""
 # ruff: noqa: E402 - a missing package is reported before it is imported
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ _ROLES = {HumanMessage: None, SystemMessage: "system", AIMessage: "assistant", T
 _DONE = "wordveil_done"
 
 
-class _State(AgentState[Any]):  # type: ignore[misc] # LangChain is not looked at by mypy
-    """What an agent knows: also, by message, a hash of what may be sent as it is."""
+class _State(AgentState[Any]):  # type: ignore[misc] # mypy does not look at LangChain
+    """The agent's state, extended by a hash of each message that may be sent as it is."""
 
-    wordveil_done: NotRequired[Annotated[dict[str, str], PrivateStateAttr, operator.or_]]  # type: ignore[valid-type] # to mypy it is none; a reducer comes last
+    wordveil_done: NotRequired[Annotated[dict[str, str], PrivateStateAttr, operator.or_]]  # type: ignore[valid-type] # mypy sees no type; the reducer must come last
 
 
 class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # likewise
     """Veils the messages of an agent before each call of its model.
 
-    The veiled message takes the place of the original in the agent's state, and in what a checkpointer keeps of it. A
-    message is veiled once: when it comes again, as it was or with the history that a caller sends again, it has the
-    draws that it had. What cannot be veiled stops the agent before the model is called.
+    The veiled message replaces the original in the agent's state, and so in what a checkpointer keeps. A message is
+    veiled once. When it comes again, unchanged or with a history that the caller sends again, it gets the same draws.
+    Whatever cannot be veiled stops the agent before the model is called.
 
     Parameters
     ----------
     veil : Veil
-        What veils them, with ``once="person"``.
+        Veils them. It needs ``once="person"``.
     system : {"leave", "veil", "refuse"}
-        What becomes of system messages in the state; the agent's own system prompt is always left alone.
+        What to do with system messages in the state. The agent's own system prompt is always left alone.
     assistant : {"veil", "leave"}
-        What becomes of messages of the model's that this agent's model did not write.
+        What to do with model messages that this agent's model did not write.
     results : {"veil", "leave", "refuse"}
-        What becomes of the answers of tools.
+        What to do with the answers of tools.
     other : {"refuse", "drop"}
-        What becomes of pictures, sound, files, names of participants and fields that are not known.
+        What to do with pictures, sound, files, names of participants and unknown fields.
     scope : callable, optional
-        Says from the state and LangGraph's runtime whose conversation it is: a string. Equal messages of different
-        scopes have different draws. Without it, all that this object veils is of one scope.
+        Returns a string that says whose conversation it is, from the state and LangGraph's runtime. Equal messages in
+        different scopes get different draws. Without it, everything that this object veils has one scope.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # li
         self._policy = Policy(system, assistant, results, other=other).check()
 
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Veil what was not veiled yet."""
+        """Veil the messages that have not been veiled yet."""
         done = state.get(_DONE) or {}
         waiting = [one for one in state["messages"] if one.id is None or done.get(one.id) != _hash(one)]
         if not waiting:
@@ -108,11 +108,11 @@ class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # li
         return {"messages": made, _DONE: {one.id: _hash(one) for one in made}}
 
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Veil what was not veiled yet, in a thread."""
+        """Veil the messages that have not been veiled yet, in a thread."""
         return await asyncio.to_thread(self.before_model, state, runtime)
 
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002 - LangChain's form
-        """Note what the model wrote: it has seen nothing but veiled text."""
+        """Note what the model wrote. It has seen only veiled text, so its message needs no veil."""
         wrote = next((one for one in reversed(state["messages"]) if isinstance(one, AIMessage)), None)
         return {_DONE: {wrote.id: _hash(wrote)}} if wrote is not None and wrote.id else None
 
@@ -121,7 +121,7 @@ class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # li
         return self.after_model(state, runtime)
 
     def _written(self, message: BaseMessage, writer: Writer) -> dict[str, Any]:
-        """Return what changes of a message, with gaps for what is veiled."""
+        """Return what to update in a message, with gaps for the veiled texts."""
         if type(message) not in _ROLES or message.id is None:
             raise InputError("a message must be a human's, the system's, the model's or a tool's, and have an id.")
         way = writer.way(_ROLES[type(message)])
@@ -139,7 +139,7 @@ class VeilMiddleware(AgentMiddleware[Any, Any, Any]):  # type: ignore[misc] # li
 
 
 def _hash(message: BaseMessage) -> str:
-    """Return what a message is known by: another text under its id is another message."""
+    """Return a hash that identifies a message. With another text under the same id, it is another message."""
     told = [
         message.type,
         message.content,

@@ -33,27 +33,27 @@ def privatize(
 ) -> pd.Series | pd.DataFrame:
     """Return a copy with its texts veiled. Every call draws again, so keep the result and release it once.
 
-    The index, the other columns and the dtype stay; missing cells (None, NaN, NA, NaT) stay missing. A categorical
-    column gets the veiled texts as its categories, since the old ones would show the originals.
+    The index, the other columns and the dtype stay the same. Missing cells (None, NaN, NA, NaT) stay missing. A
+    categorical column gets the veiled texts as its categories, because the old ones would reveal the originals.
 
     Parameters
     ----------
     data : Series or DataFrame
         The texts.
     veil : Veil
-        What veils them.
+        Veils them.
     columns : label or sequence of labels, optional
         Which columns of a DataFrame to veil.
     person : label, optional
-        For a veil with ``once="person"``: the column of a DataFrame that says whose a row is. A row where it is missing
-        is somebody's own.
+        For a veil with ``once="person"``: the column of a DataFrame that says whose each row is. A row without a value
+        there counts as a person of its own.
 
     Raises
     ------
     InputError
         If a cell is neither text nor missing.
     OptionError
-        If `data` or `veil` is something else, or `columns` are missing from the table, ambiguous, or not given for a
+        If `data` or `veil` has the wrong type, or `columns` are missing from the table, ambiguous, or not given for a
         DataFrame.
 
     Examples
@@ -109,7 +109,7 @@ def _veiled(columns: list[pd.Series], veil: Veil, people: list[Any] | None) -> l
 
 
 def _plain(texts: pd.Series) -> pd.Series:
-    """Return the cells of a column as they are, not as categories."""
+    """Return the cells of a column without its categories."""
     if isinstance(texts.dtype, pd.CategoricalDtype):
         texts = texts.astype(object)
     is_text = pd.api.types.is_object_dtype(texts.dtype) or pd.api.types.is_string_dtype(texts.dtype)

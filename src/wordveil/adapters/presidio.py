@@ -1,4 +1,4 @@
-"""A Presidio operator: what Presidio finds is veiled, and the rest of the text is left alone."""
+"""A Presidio operator that veils what Presidio finds, and leaves the rest of the text alone."""
 # ruff: noqa: E402 - a missing package is reported before it is imported
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ __all__ = ["VeilOperator", "operator_config"]
 
 
 class VeilOperator(Operator):  # type: ignore[misc]
-    """Replaces what was found by one veiled word; takes a `Veil` with ``select="all"`` as the parameter ``veil``.
+    """Replaces each finding by one veiled word. Takes a `Veil` with ``select="all"`` as the parameter ``veil``.
 
-    A name of several words has one draw, that of its last word that the vocabulary has: a draw for each word would tell
-    how many there are, and cost as many times as much. Addresses, numbers and the like get the veil's placeholders.
+    A name of several words gets one draw, for its last word that is in the vocabulary. A draw for each word would
+    reveal how many there are, and cost that many times as much. Addresses, numbers and the like get the veil's
+    placeholders.
 
     Examples
     --------
@@ -38,36 +39,34 @@ class VeilOperator(Operator):  # type: ignore[misc]
     """
 
     def operate(self, text: str, params: dict[str, Any]) -> str:
-        """Veil what was found, with one draw."""
+        """Veil a finding with one draw."""
         veil: Veil = params["veil"]
         return veil(veil.lookup.head(text, veil.nonwords.apart)).text
 
     def validate(self, params: dict[str, Any]) -> None:
-        """Check that there is a veil, and that it leaves none of the words alone."""
+        """Check that there is a veil, and that it leaves no word alone."""
         veil: Veil = params.get("veil")  # type: ignore[assignment]  # checked now
         check_veil(veil)
         if veil.selection.kind != "all":
             raise OptionError("the operator's veil must have select='all', or parts of what was found would be kept.")
         if veil.once is not None and veil.once.scope == "person":
-            raise OptionError(
-                "Presidio does not say who a text belongs to; use a veil with once='file' for each person."
-            )
+            raise OptionError("Presidio does not say whose a text is; use a veil with once='file' for each person.")
 
     def operator_name(self) -> str:
-        """Return the name by which configurations refer to it."""
+        """Return the name by which configurations refer to this operator."""
         return "veil"
 
     def operator_type(self) -> OperatorType:
-        """Return that it anonymises."""
+        """Return that this operator anonymises."""
         return OperatorType.Anonymize
 
 
 def operator_config(veil: Veil) -> OperatorConfig:
-    """Return the configuration that has Presidio veil an entity.
+    """Return the configuration that makes Presidio veil an entity.
 
     Parameters
     ----------
     veil : Veil
-        What veils it, with ``select="all"``.
+        Veils it. It needs ``select="all"``.
     """
     return OperatorConfig(VeilOperator().operator_name(), {"veil": veil})

@@ -1,4 +1,4 @@
-"""Transformers for scikit-learn: one veils texts, one reads veiled texts as vectors."""
+"""Transformers for scikit-learn: `VeilText` veils texts, and `ReadVeiled` reads veiled texts as vectors."""
 # ruff: noqa: E402 - a missing package is reported before it is imported
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from wordveil.text import Veil
 __all__ = ["ReadVeiled", "VeilText"]
 
 
-_LOOKED_AT = 500  # texts, which tell whether they were veiled
+_LOOKED_AT = 500  # how many texts to look at to tell whether they were veiled
 
 
 class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer whose input `X` is texts one after another, or a table of texts; `y` is ignored."""
+    """A transformer whose input `X` is a sequence of texts or a table of texts. `y` is ignored."""
 
-    _fitted: ClassVar[str]  # what `fit` sets
+    _fitted: ClassVar[str]  # the attribute that `fit` sets
 
     def _check(self, X: Any, *, reset: bool) -> NDArray[np.object_]:
-        """Return the texts as an array, checked, with the names of their columns noted or compared."""
-        # scikit-learn's own refusals of wrong dimensions quote what they were given, which is private here.
+        """Check the texts and return them as an array. Record or compare the names of their columns."""
+        # scikit-learn's own messages about wrong dimensions quote the input, which is private here.
         dimensions = X.ndim if hasattr(X, "ndim") else np.asarray(X, dtype=object).ndim
         if dimensions not in {1, 2}:
-            raise InputError("X must hold texts one after another, or a table of texts.")
+            raise InputError("X must be a sequence of texts or a table of texts.")
         is_table = dimensions == 2
         if reset and hasattr(self, "n_features_in_"):
             del self.n_features_in_
         elif not reset and is_table != hasattr(self, "n_features_in_"):
-            raise InputError("fit and transform must both be given a table, or both be given texts one after another.")
+            raise InputError("fit and transform must both get a table, or both get a sequence of texts.")
         cells = validate_data(self, X, reset=reset, dtype=object, ensure_2d=is_table, ensure_all_finite=False)
         check_texts(cells.ravel().tolist(), "X")
         return cells
 
     def _columns(self, input_features: Any) -> Any:
-        """Return the names of the columns: those of a table, and ``text`` for texts one after another."""
+        """Return the names of the columns: a table's own, or ``text`` for a sequence of texts."""
         check_is_fitted(self)
         if hasattr(self, "n_features_in_"):
             return _check_feature_names_in(self, input_features)
@@ -67,9 +67,9 @@ class _OfTexts(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class VeilText(_OfTexts):
-    """Veils texts in a pipeline, those of training and those to predict for alike.
+    """Veils texts in a pipeline, those to train on and those to predict for alike.
 
-    Takes texts one after another (a list, an array or a Series of strings) or a table whose columns are all text, and
+    Takes a sequence of texts (a list, an array or a Series of strings) or a table whose columns are all text, and
     returns an array of the same shape. Nothing is learnt from the texts. Every call of `transform` draws again.
 
     Parameters
@@ -83,38 +83,38 @@ class VeilText(_OfTexts):
     space : str or Path
         The name of a bundled space, or an embedding file.
     select : {"content", "all", "marked", "words"}
-        Which words are veiled; see `wordveil.Veil`.
+        Which words to veil; see `wordveil.Veil`.
     words : collection of str, optional
-        The list of words, for ``select="words"``.
+        The words to veil, for ``select="words"``.
     oov : {"replace", "drop", "keep"}
-        What becomes of words outside the vocabulary.
+        What to do with words outside the vocabulary.
     case : {"sentence", "lower", "copy"}
-        How replacements are capitalised.
+        How to capitalise replacements.
     once : {"record", "file"} or None
-        Draw equal words of a row, or of all rows that are ever transformed, once; see `wordveil.Veil`.
+        Draw equal words once per row, or once over all rows ever transformed; see `wordveil.Veil`.
     language : str
         The language of the texts, whose function words stay.
     stop_words : collection of str, optional
-        The words that stay instead.
+        The words to leave alone instead.
     identifiers, numbers, markup : str
-        What becomes of e-mail addresses and the like, of numbers and dates, and of HTML; see `wordveil.Veil`.
+        What to do with e-mail addresses and the like, with numbers and dates, and with HTML; see `wordveil.Veil`.
     numbers_epsilon : float, optional
         The loss per step, for ``numbers="metric"``.
     date_order : {"dmy", "mdy"}
-        How dates are read, for ``numbers="metric"``.
+        How to read dates, for ``numbers="metric"``.
     numbered : bool
         Number the placeholders of identifiers within the scope of `once`.
     block : collection of str, optional
-        Words never to be drawn, in place of the bundled slurs and obscenities.
+        Words never to draw, instead of the bundled slurs and obscenities.
     random_state : int, optional
-        A seed, for experiments; leaves no guarantee.
+        A seed, for experiments. It voids the guarantee.
     unproven : bool
-        Take a mechanism that promises no privacy or leaves some words bare, too.
+        Allow a mechanism that guarantees nothing or leaves some words unprotected.
 
     Attributes
     ----------
     veil_ : Veil
-        What veils the texts, with its ``guarantee``.
+        Veils the texts. Its ``guarantee`` says what is guaranteed.
     n_features_in_ : int
         The number of columns; only for a table.
     feature_names_in_ : array of str
@@ -177,10 +177,10 @@ class VeilText(_OfTexts):
         self.unproven = unproven
 
     def fit(self, X: Any, y: Any = None) -> VeilText:  # noqa: ARG002 - scikit-learn's signature
-        """Open the space and make the veil; nothing is learnt from the texts."""
+        """Open the space and make the veil. Nothing is learnt from the texts."""
         self._check(X, reset=True)
         if self.once == "person":
-            raise OptionError("scikit-learn does not say who a row belongs to; use once='record' or once='file'.")
+            raise OptionError("scikit-learn does not say whose a row is; use once='record' or once='file'.")
         made = make_mechanism(self.mechanism, load_space(self.space), epsilon=self.epsilon, **(self.options or {}))
         self.veil_ = Veil(
             made,
@@ -214,7 +214,7 @@ class VeilText(_OfTexts):
         return veiled.T.reshape(cells.shape)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the names of the columns: those of a table, and ``text`` for texts one after another."""
+        """Return the names of the columns: a table's own, or ``text`` for a sequence of texts."""
         return np.asarray(self._columns(input_features))
 
     def __sklearn_tags__(self) -> Any:
@@ -224,11 +224,12 @@ class VeilText(_OfTexts):
 
 
 class ReadVeiled(_OfTexts):
-    """Reads veiled texts as vectors, for any classifier behind it in a pipeline.
+    """Reads veiled texts as vectors, for any classifier after it in a pipeline.
 
-    A classifier learns more from the words that may be behind the drawn ones than from those themselves. Takes veiled
-    texts one after another, or a table whose columns are all veiled text, and returns a vector for each text: the mean
-    over its words, those of several columns side by side. Nothing but the release is used, so it costs no privacy.
+    A classifier learns more from the words that may be behind the drawn ones than from the drawn words themselves.
+    Takes a sequence of veiled texts, or a table whose columns are all veiled text. Returns a vector for each text, the
+    mean over its words; for a table, those of its columns side by side. It uses only the release, so it costs no
+    privacy.
 
     Parameters
     ----------
@@ -239,25 +240,25 @@ class ReadVeiled(_OfTexts):
     options : dict, optional
         Options of the mechanism.
     space : str or Path, optional
-        The name of a bundled space, or an embedding file; ``glove-50k`` or what the report says if not given.
+        The name of a bundled space, or an embedding file. By default what the report says, or ``glove-50k``.
     select : {"content", "all"}
         Which words were veiled.
     block : list of str, optional
-        The words that were never drawn; the bundled list of slurs and obscenities if not given, as for `VeilText`.
+        The words that were never drawn. By default the bundled list of slurs and obscenities, as for `VeilText`.
     kind : {"population", "table"}
-        Whether `fit` learns word frequencies from the veiled texts of training, or public knowledge will do.
+        Whether `fit` learns word frequencies from the veiled training texts, or public frequencies are enough.
     prior : {"space", "uniform"}, path or array
         How likely words are by public knowledge; see `wordveil.Reader`.
     report : dict, str or Path, optional
-        The report of the release, which then says the mechanism, its options, ε and selection: the parameters
-        for these are not looked at.
+        The report of the release. It gives the mechanism, its options, ε and the selection; the parameters for these
+        are then ignored.
     force : bool
-        Whether `fit` takes texts that do not look veiled, too; see `wordveil.Reader.looks_veiled`.
+        Whether `fit` accepts texts that do not look veiled; see `wordveil.Reader.looks_veiled`.
 
     Attributes
     ----------
     reader_ : Reader
-        What reads the texts.
+        Reads the texts.
     n_features_in_ : int
         The number of columns; only for a table.
     feature_names_in_ : array of str
@@ -301,7 +302,7 @@ class ReadVeiled(_OfTexts):
         self.force = force
 
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
-        """Make the reader, and let it learn from the veiled texts what its kind can learn."""
+        """Make the reader, and let it learn from the veiled texts whatever its kind can learn."""
         cells = self._check(X, reset=True)
         if self.report is None:
             space = load_space("glove-50k" if self.space is None else self.space)
@@ -315,7 +316,7 @@ class ReadVeiled(_OfTexts):
         if not self.force and reader.looks_veiled(texts[:_LOOKED_AT]) is False:
             raise InputError(
                 "these texts do not look veiled with these settings: their words are as frequent as in ordinary text, "
-                "and what is read of originals means nothing; set force to read them anyway."
+                "and guesses at an original would be meaningless; set force to read them anyway."
             )
         self.reader_ = reader.fit(texts)
         return self
@@ -327,7 +328,7 @@ class ReadVeiled(_OfTexts):
         return self.reader_.transform(cells.ravel().tolist()).reshape(len(cells), -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return a name for each coordinate: that of its column, and a number."""
+        """Return a name for each coordinate: its column's name and a number."""
         columns = self._columns(input_features)
         names = [f"{column}_{number}" for column in columns for number in range(self.reader_.dimension)]
         return np.array(names, dtype=object)

@@ -1,7 +1,7 @@
-"""Veil a spaCy document, or any text with marked spans, and move the spans to where they are in the new text.
+"""Veil a spaCy document, or any text with marked spans, and move the spans to their places in the new text.
 
-Nothing of spaCy is imported: a document is anything with ``text`` and ``ents``, a span anything with ``start_char``,
-``end_char`` and ``label_``, so that other libraries with the same attributes fit as well.
+Nothing is imported from spaCy: a document is anything with ``text`` and ``ents``, and a span anything with
+``start_char``, ``end_char`` and ``label_``. So this works with other libraries that use the same attributes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Annotated(NamedTuple):
     text : str
         The veiled text.
     spans : list of (int, int, str)
-        Where each given span is in the veiled text, in the order given, with its label; empty where all its words
-        were dropped. ``{"entities": spans}`` is what spaCy's training examples take.
+        Where each given span is in the veiled text, in the order given, with its label. A span is empty if all its
+        words were dropped. ``{"entities": spans}`` is what spaCy's training examples take.
     release : Release
         The release, with its guarantee and counts.
     """
@@ -42,7 +42,7 @@ class Annotated(NamedTuple):
 def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, scope: Hashable = None) -> Annotated:
     """Veil a document and return it with its spans moved.
 
-    A veil with ``select="spans"`` veils the words of the spans and leaves the others alone; any other veil chooses the
+    A veil with ``select="spans"`` veils the words of the spans and leaves the others alone. Any other veil chooses
     words by its own selection, and the spans only move along.
 
     Parameters
@@ -50,10 +50,10 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, 
     document : spacy.tokens.Doc or str
         The text.
     veil : Veil
-        What veils it.
+        Veils it.
     spans : iterable, optional
-        Spans of the document, or tuples of start, end and, optionally, a label; the document's entities (``ents``) if
-        not given.
+        Spans of the document, or tuples of start, end and, optionally, a label. By default the document's entities
+        (``ents``).
     scope : hashable, optional
         For a veil with `once`: what the document belongs to, such as a person; see `wordveil.Document`.
 
@@ -62,8 +62,8 @@ def privatize(document: Any, veil: Veil, spans: Iterable[Any] | None = None, *, 
     InputError
         If a span lies outside the text, a plain text comes without spans, or the document has no text.
     OptionError
-        If `veil` is something else, or has ``select="marked"``, which takes marks out of the text and so shifts the
-        offsets given.
+        If `veil` has the wrong type, or ``select="marked"``, which removes marks from the text and so shifts the given
+        offsets.
 
     Examples
     --------
@@ -99,8 +99,8 @@ def _all_plain(spans: Iterable[Any]) -> list[LabelledSpan]:
         return [_plain(span) for span in spans]
     except (TypeError, ValueError, AttributeError, OverflowError):
         pass
-    # Outside of the handler, so that the error does not drag along what was given as its context.
-    raise InputError("the spans must be a list of (start, end), of (start, end, label) or of spans of spaCy.")
+    # Raised outside of the handler, so that the error does not keep the input alive as its context.
+    raise InputError("the spans must be a list of (start, end), of (start, end, label) or of spaCy spans.")
 
 
 def _plain(span: Any) -> LabelledSpan:
@@ -111,12 +111,12 @@ def _plain(span: Any) -> LabelledSpan:
 
 
 def _moved(spans: list[LabelledSpan], release: Release) -> list[LabelledSpan]:
-    """Return where spans of the original are in the release; one that cuts a replaced word takes the whole word."""
+    """Return where spans of the original are in the release. One that cuts a replaced word takes the whole word."""
     words = release.replacements
     starts = [word.start for word in words]
 
     def between(offset: int, following: int) -> int:
-        """Place an offset that lies before the word `following` and not inside the one before it."""
+        """Return the new place of an offset before the word `following` and not inside the one before it."""
         place = offset if not following else words[following - 1].new_end + offset - words[following - 1].end
         return min(place, words[following].new_start) if following < len(words) else place
 
@@ -124,7 +124,7 @@ def _moved(spans: list[LabelledSpan], release: Release) -> list[LabelledSpan]:
         word = bisect_right(starts, offset) - 1
         if word < 0 or offset >= words[word].end:
             return between(offset, word + 1)
-        # The replacement of a clitic brings a space of its own, which belongs to no span.
+        # The replacement of a clitic starts with a space of its own, which belongs to no span.
         first, end = words[word].new_start, words[word].new_end
         return first + release.text.startswith(" ", first, end)
 

@@ -1,4 +1,4 @@
-"""Lower bounds on what a mechanism really loses, tested against what it guarantees; and so of anybody's callable."""
+"""Lower bounds on what a mechanism, or anybody's callable, really loses, tested against what it guarantees."""
 
 from wordveil.audit.auditor import ERROR, Auditor, audit
 from wordveil.audit.cases import Case, Finding

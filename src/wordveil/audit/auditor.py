@@ -1,4 +1,4 @@
-"""The audit of one mechanism, from its name."""
+"""The audit of a mechanism by its name."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from wordveil.spaces import EuclideanSpace, Space
 
 __all__ = ["ERROR", "Auditor", "audit"]
 
-#: The probability with which one audit convicts an honest mechanism.
+#: The probability that one audit finds an honest mechanism broken.
 ERROR = 1e-6
-_MOST_DRAWS = 10**9  # they are counted in memory
+_MOST_DRAWS = 10**9  # because they are counted in memory
 
 
 class Auditor:
@@ -42,11 +42,11 @@ class Auditor:
     words : int
         How many words to audit.
     draws : int
-        How many draws to measure each event on; a third as many choose it.
+        How many draws to measure each event on. A third as many choose the event.
     each : int
         How many pairs of each kind to compare by sampling.
     error : float
-        The probability that an honest mechanism is convicted.
+        The probability of finding an honest mechanism broken.
     seed : int
         Random seed for the choice of words and pairs. The draws themselves are cryptographic unless `repeat` is set.
     repeat : bool
@@ -71,24 +71,24 @@ class Auditor:
             raise OptionError("seed must be 0 or a positive whole number.")
         self.words, self.draws, self.each, self.error, self.seed = words, draws, each, error, seed
         self.entropy = Entropy(seed if repeat else None)
-        # The tests of the noise and of freshness have a tenth of the error each, the others what is left.
+        # A tenth of the error each for the tests of the noise and of freshness, and the rest for the others.
         self._side, self._main = 0.1 * error, 0.8 * error
 
     def audit(self, name: str, space: Space, *, epsilon: float, **options: Any) -> Verdict:
-        """Audit a mechanism of the registry; the arguments are those of `wordveil.mechanism`."""
+        """Audit a mechanism of the registry. The arguments are those of `wordveil.mechanism`."""
         return self.examine(
             mechanism(name, space, epsilon=epsilon, **options),
             lambda smaller: mechanism(name, smaller, epsilon=epsilon, **options),
         )
 
     def examine(self, made: Mechanism[Any], remake: Callable[[Space], Mechanism[Any]]) -> Verdict:
-        """Audit a mechanism; `remake` makes the same mechanism on a smaller space.
+        """Audit a mechanism. `remake` makes the same mechanism on a smaller space.
 
-        Where the law is exact, the mechanism itself is audited, on the words of a sub-vocabulary and every output, and
-        an (ε, δ) guarantee on the exact δ of pairs. Where draws must be counted, the same mechanism is made on that
-        sub-vocabulary alone, and once more where losses show that are hidden there: on its projection to two
-        dimensions, because in a hundred all words are far apart; for a hierarchy, on its most general words, because
-        all others are far apart.
+        If the law is exact, this audits the mechanism itself, on a sub-vocabulary and every output; an (ε, δ)
+        guarantee is audited on the exact δ of pairs. Otherwise draws must be counted, so the same mechanism is made on
+        the sub-vocabulary alone. It is also made where losses show that are hidden there: on its projection to two
+        dimensions, because in a hundred dimensions all words are far apart, and, for a hierarchy, on its most general
+        words, because all others are far apart.
         """
         started = time.perf_counter()
         ids = choose_words(made.space, self.words, self.seed)
@@ -111,7 +111,7 @@ class Auditor:
     def _against(
         self, made: Mechanism[Any], held: Guarantee, remake: Callable[[Space], Mechanism[Any]], ids: NDArray[np.int64]
     ) -> list[Evidence]:
-        """Look for what refutes the guarantee or the claim."""
+        """Look for evidence against the guarantee or the claim."""
         is_claim = held != made.guarantee
         if held.notion is Notion.NONE:
             return []
@@ -128,7 +128,7 @@ class Auditor:
         return found
 
     def _drawn(self, small: Mechanism[Any]) -> list[Evidence]:
-        """Compare the words drawn for some pairs that an (ε, δ) guarantee covers."""
+        """Compare the drawn words of some pairs that an (ε, δ) guarantee covers."""
         held, covered = small.guarantee, small.covered_pairs(np.arange(len(small.space)))
         pairs = covered[:: max(1, len(covered) // 3)][:3]
         sampling = self._sampling(self._main / 2 / max(1, len(pairs)))
@@ -138,7 +138,7 @@ class Auditor:
         ]
 
     def _smaller(self, made: Mechanism[Any], ids: NDArray[np.int64]) -> list[tuple[str, Space]]:
-        base = getattr(made.space, "base", made.space)  # of a graph: the points that it was made from
+        base = getattr(made.space, "base", made.space)  # for a graph: the points it was made from
         small: Space = base.restrict(ids)
         smaller = [(f"{len(ids)} words", small)]
         if isinstance(small, EuclideanSpace):
@@ -155,7 +155,7 @@ class Auditor:
         groups = choose_pairs(small.space.distances(np.arange(len(small.space))), self.each, self.seed)
         groups["searched for"] = search_pairs(small, allowed, self.each + 2, 2000, self.entropy)
         count = sum(map(len, groups.values()))
-        sampling = self._sampling(self._main / max(1, 4 * count))  # points and words, here and in the other space
+        sampling = self._sampling(self._main / max(1, 4 * count))  # points and words, in this space and the other
         found = []
         for kind, pairs in groups.items():
             for pair in pairs:

@@ -1,7 +1,7 @@
-"""One thing that two inputs are told apart by, and how often it was seen for either: found once, measured, replayed.
+"""Cases: an event that tells two inputs apart. Each is chosen once, measured, and can be replayed.
 
-A case is chosen on some draws and measured on others. To replay it is to measure it once more. Every measure is a lower
-bound on a loss, from Clopper-Pearson bounds on two probabilities, with the error that the case was given beforehand.
+A case is chosen on some draws and measured on others. To replay it is to measure it again. Every measurement is a lower
+bound on a loss, from Clopper-Pearson bounds on two probabilities, with an error that is fixed beforehand.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ __all__ = [
 Observation = tuple[Outcome, ...]
 T = TypeVar("T")
 
-_MOST_LETTERS = 10_000  # of an output that are searched for a raw word
+_MOST_LETTERS = 10_000  # of an output, in which to search for a raw word
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _GUESSED_LETTERS, _LEAST_GUESSED = 16, 5
-#: What is said of made-up words that come out of their own call.
+#: The finding if made-up words come out of their own call.
 RAW = "the output has the word that went in"
-_SHOWN = 400  # letters of a text in a report
+_SHOWN = 400  # letters of a text shown in a report
 _SPARE = 8  # letters of a made-up word that may be cut off
-_GAP = 1e-3  # seconds, and this share of a call, that a difference in time must exceed
+_GAP = 1e-3  # seconds by which two durations must differ, and also by this share of a call
 _GAP_SHARE = 0.1
-#: Seconds between two moments.
+#: Seconds between two runs that should not share a clock's second.
 PAUSE = 1.1
-_REPEATED = 32  # calls with each word, to see whether they repeat
+_REPEATED = 32  # calls with each word, to see whether outputs repeat
 
-#: Made-up words by shape: their alphabet, and how the letters are written.
+#: Made-up words by shape: their alphabet, and how to write the letters.
 SHAPES: dict[str, tuple[str, str]] = {
     "an unknown word": (_LETTERS, "{0}"),
     "a capitalised name": (_LETTERS, "{1}"),
@@ -73,19 +73,19 @@ SHAPES: dict[str, tuple[str, str]] = {
 }
 
 
-class OutOfTime(Exception):  # noqa: N818 - it ends an audit, which is no error
+class OutOfTime(Exception):  # noqa: N818 - it ends an audit and is not an error
     """The time for the audit is over."""
 
 
 class Clock:
-    """When an audit must end, how many calls it has made, and which of them failed with an error that quotes the text.
+    """Says when an audit must end. Counts its calls and the errors that quote the text.
 
     Parameters
     ----------
     seconds : float
         How long the audit may take.
     now : callable
-        The clock by which these seconds count.
+        The clock that counts these seconds.
     """
 
     def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
@@ -94,19 +94,19 @@ class Clock:
         self._end = now() + seconds
 
     def count(self, calls: int) -> None:
-        """Count calls that are about to be made, or refuse them when the time is over."""
+        """Count calls that are about to be made. Refuse them if the time is over."""
         if self.now() > self._end:
             raise OutOfTime
         self.calls += calls
 
     def call(self, target: Target, texts: Sequence[str]) -> list[Outcome]:
-        """Call the target with all texts, with as many at once as take about a second."""
+        """Call the target with all texts, in parts that take about a second each."""
         outcomes = self._in_parts(target, texts, target.call)
         self.quoting |= {one.kind for one in outcomes if isinstance(one, Failure) and one.repeats}
         return outcomes
 
     def timed(self, target: Target, texts: Sequence[str]) -> list[float]:
-        """Return how many seconds each of the calls takes."""
+        """Return how many seconds each call takes."""
         return self._in_parts(target, texts, lambda some: (target.timed(some) or ([], []))[1])
 
     def _in_parts(self, target: Target, texts: Sequence[str], call: Callable[[Sequence[str]], list[T]]) -> list[T]:
@@ -129,22 +129,22 @@ class Case:
     Attributes
     ----------
     kind : str
-        ``pair``: an event of the outputs of two inputs; ``time``: of how long they take; ``raw``: that made-up words
-        come out as they went in; ``guess``: that one is told from others; ``repeats``: that two runs agree.
+        ``pair``: an event in the outputs of two inputs. ``time``: how long two inputs take. ``raw``: made-up words come
+        out as they went in. ``guess``: a made-up word can be told from others. ``repeats``: two runs agree.
     about : str
-        Why it was looked at.
+        Why this was looked at.
     left, right : tuple of str
-        What is called in turn; the event is likelier after the first.
+        The texts to call in turn. The event is likelier after the left ones.
     allowed : float
         The loss that the claim allows.
     distance : float or None
-        Of the two words, where there is one.
+        The distance of the two words, if there are two.
     delta, error : float
         The claimed δ, and the probability that the bound is wrong.
     draws : int
-        How often either is called.
+        How often to call each side.
     event : dict
-        What is counted.
+        What to count.
     """
 
     kind: str
@@ -160,7 +160,7 @@ class Case:
 
     @property
     def reach(self) -> float:
-        """The largest loss that so many draws could show."""
+        """The largest loss that this many draws could show."""
         return float(loss_bound(self.draws, 0, (self.draws, self.draws), self.error / 2, self.delta))
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Case:
 
     @classmethod
     def from_dict(cls, plain: Any) -> Case:
-        """Restore a case, or refuse what is none."""
+        """Restore a case, or refuse anything else."""
         try:
             values = {one.name: plain[one.name] for one in fields(cls)}
             values["allowed"] = math.inf if values["allowed"] is None else float(values["allowed"])
@@ -191,9 +191,9 @@ class Finding(Evidence):
     Attributes
     ----------
     hits, trials : tuple of int
-        How often the event was seen for either input, and among how many.
+        How often the event was seen for each input, and in how many trials.
     case : Case
-        What was measured; `measure` does so again.
+        What was measured. `measure` measures it again.
     """
 
     hits: tuple[int, int] = (0, 0)
@@ -201,7 +201,7 @@ class Finding(Evidence):
     case: Case | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as plain values, with what is needed to replay it."""
+        """Return the finding as plain values, including what a replay needs."""
         plain = {**super().to_dict(), "case": self.case.to_dict() if self.case else None}
         return {**plain, "distance": None if math.isnan(self.distance) else plain["distance"]}
 
@@ -209,9 +209,9 @@ class Finding(Evidence):
 def sample(
     target: Target, script: Sequence[str], count: int, clock: Clock, *, fresh: bool = False
 ) -> list[Observation]:
-    """Call the texts of a script in turn, so many times, and return what came out each time.
+    """Call the texts of a script in turn, `count` times, and return the outcomes of each time.
 
-    `fresh` gives every time a session of its own.
+    `fresh` gives each time a session of its own.
     """
     if fresh:
         found = []
@@ -232,11 +232,11 @@ def read_off(reading: str, seen: Observation, names: Sequence[str]) -> str:
     out = _key(seen[-1])
     if reading == "whole":
         return out
-    if reading == "session":  # what came out of the first two calls
+    if reading == "session":  # the outputs of the first two calls
         return " ⏎ ".join(map(_key, seen[:2]))
     kind, _, place = reading.partition(":")
     words, lowered = out.split(), out.lower().split()
-    if kind == "leans":  # which of the names the other texts of the session have more often
+    if kind == "leans":  # which of the two names is more frequent in the other texts of the session
         counts = Counter(word for one in seen[1:] for word in _key(one).lower().split())
         return str(int(np.sign(counts[names[0]] - counts[names[1]])))
     if kind == "place":
@@ -251,21 +251,20 @@ def read_off(reading: str, seen: Observation, names: Sequence[str]) -> str:
 
 
 def readings_of(reading: str, some: Sequence[Observation], names: Sequence[str]) -> list[str]:
-    """Return what an attacker reads off each of some observations, of which many are equal."""
+    """Return what an attacker reads off each of some observations. Equal ones are read only once."""
     known = {seen: read_off(reading, seen, names) for seen in set(some)}
     return [known[seen] for seen in some]
 
 
 def _measure_pair(target: Target, case: Case, clock: Clock, _: Entropy) -> Finding:
-    """Count an event of the outputs on fresh draws."""
+    """Count an event in the outputs of fresh draws."""
     return measure_any(target, [case], clock)
 
 
 def measure_any(target: Target, cases: Sequence[Case], clock: Clock) -> Finding:
-    """Count several events of the same two inputs on the same fresh draws, and return what shows most.
+    """Count several events of the same two inputs on the same fresh draws. Return the finding that shows most.
 
-    Each case has a share of the error, so that none is flattered by the choice among them. They may have the two inputs
-    either way round.
+    Each case has a share of the error, so choosing the best one flatters none. The two inputs may be either way round.
     """
     first = cases[0]
     drawn = {}
@@ -292,7 +291,7 @@ def measure_any(target: Target, cases: Sequence[Case], clock: Clock) -> Finding:
 
 
 def _finding(case: Case, hits: Sequence[int], trials: tuple[int, int], output: str) -> Finding:
-    """Make a finding of the hits of two arms."""
+    """Make a finding from the hits of the two sides."""
     bound = float(loss_bound(hits[0], hits[1], trials, case.error / 2, case.delta))
     return Finding(
         case.about, " ⏎ ".join(case.left), " ⏎ ".join(case.right), math.nan if case.distance is None else case.distance,
@@ -301,7 +300,7 @@ def _finding(case: Case, hits: Sequence[int], trials: tuple[int, int], output: s
 
 
 def choose_time(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tuple[float, Case]:
-    """Choose the duration that tells two words apart best; return the bound that is to be expected."""
+    """Choose the duration that tells two words apart best. Return the expected bound with the case."""
     took = _durations(target, case, clock, entropy)
     gap = max(_GAP, _GAP_SHARE * float(np.median(np.concatenate(took))))
     never = {"cut": float(np.concatenate(took).max()), "gap": gap}
@@ -319,7 +318,7 @@ def choose_time(target: Target, case: Case, clock: Clock, entropy: Entropy) -> t
 
 
 def _measure_time(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
-    """Count slow calls; to be slower means slower by a gap that no accident of a machine explains."""
+    """Count slow calls. Slower means slower by a gap that no accident of the machine explains."""
     cut, gap = case.event["cut"], case.event["gap"]
     ours, theirs = _durations(target, case, clock, entropy)
     says = f"a call takes {1000 * (cut + gap):.3g} ms or more, against {1000 * cut:.3g} ms"
@@ -327,16 +326,16 @@ def _measure_time(target: Target, case: Case, clock: Clock, entropy: Entropy) ->
 
 
 def _durations(target: Target, case: Case, clock: Clock, entropy: Entropy) -> tuple[NDArray[np.float64], ...]:
-    """Call both in a random order, so that a slow moment meets either, and return how long each took."""
+    """Call both in random order, so that a slow moment can hit either, and return how long each call took."""
     order = entropy.generator.permutation(np.repeat([0, 1], case.draws))
     texts = [(case.left, case.right)[one][0] for one in order]
-    target.timed([case.left[0], case.right[0]] * 2)  # what is made on first use is made
+    target.timed([case.left[0], case.right[0]] * 2)  # lets it do whatever it does on first use
     took = clock.timed(target, texts)
     return tuple(np.array(took)[order == one] for one in (0, 1))
 
 
 def _made_up(shape: str, run: int, count: int, entropy: Entropy) -> tuple[list[str], list[str]]:
-    """Return the letters of made-up words, of which any `run` in a row are to be recognised, and the words."""
+    """Return the letters of made-up words, any `run` of which in a row must be recognisable, and the words."""
     alphabet, form = SHAPES[shape]
     letters = entropy.generator.integers(0, len(alphabet), (count, run + _SPARE))
     cores = ["".join(alphabet[place] for place in row) for row in letters]
@@ -344,22 +343,22 @@ def _made_up(shape: str, run: int, count: int, entropy: Entropy) -> tuple[list[s
 
 
 def _measure_raw(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
-    """Give made-up words of one shape, and count those that come out of their own call, and of another.
+    """Call with made-up words of one shape, and count those that come out of their own call, or of another one.
 
-    A run of r random letters that an output does not depend on is in it with a probability of at most (its length) over
-    (the letters to the power of r), whatever the callable does. So a single hit shows a large loss: if the loss between
-    any two such words is at most L, the words come through with a probability of at most e^L times that. The two are
-    counted on the same calls, each at half of the error.
+    An output contains a run of r random letters that it does not depend on with probability at most (its length) over
+    (the number of letters to the power of r), whatever the callable does. So a single hit shows a large loss: if the
+    loss between any two such words is at most L, they come through with at most e^L times that probability. Both events
+    are counted on the same calls, each with half of the error.
     """
     alphabet = SHAPES[case.event["shape"]][0]
     beyond = case.event["beyond"] + math.log(2 * _MOST_LETTERS * (_SPARE + 1) * case.draws)
     run = math.ceil(beyond / math.log(len(alphabet)))
     cores, words = _made_up(case.event["shape"], run, case.draws, entropy)
     texts = [case.event["context"].replace("$", word) for word in words]
-    called = [text for one in texts for text in (one, case.left[0])]  # a known word after each
+    called = [text for one in texts for text in (one, case.left[0])]  # each followed by a known word
     outputs = [_key(one)[-_MOST_LETTERS:].lower() for one in clock.call(target, called)]
     runs = {core[place : place + run]: number for number, core in enumerate(cores) for place in range(_SPARE + 1)}
-    sources = [{number for part, number in runs.items() if part in out} for out in outputs]  # whose letters each has
+    sources = [{number for part, number in runs.items() if part in out} for out in outputs]  # the words seen in each
     own = sum(number in sources[2 * number] for number in range(case.draws))
     others = sum(
         bool((sources[2 * number] | sources[2 * number + 1]) - ({number} & sources[2 * number]))
@@ -385,11 +384,11 @@ def _shortened(text: str) -> str:
 
 
 def _measure_guess(target: Target, case: Case, clock: Clock, entropy: Entropy) -> Finding:
-    """Call each of many made-up words twice, and guess from the second output which word it was, by the first ones.
+    """Call many made-up words twice, and guess from the second output which word it was, by the first outputs.
 
-    Whatever the rule, which is made of the first calls, a word drawn from N is guessed with a probability of at most
-    ``e^L/N + δ`` if the loss between any two is at most L. So words that have pseudonyms of their own are found, which
-    have no letter of the word, or masks that are as long.
+    Whatever the rule, a word drawn from N is guessed with probability at most ``e^L/N + δ`` if the loss between any two
+    is at most L, because the rule depends only on the first calls. This finds outputs that are pseudonyms of words or
+    masks of their length, in which no letter of the word appears.
     """
     cores, _ = _made_up("an unknown word", _GUESSED_LETTERS, case.draws, entropy)
     lengths = entropy.generator.integers(_LEAST_GUESSED, _GUESSED_LETTERS + _SPARE, case.draws, endpoint=True)
@@ -407,23 +406,23 @@ def _measure_guess(target: Target, case: Case, clock: Clock, entropy: Entropy) -
 
 
 def _measure_repeats(target: Target, case: Case, clock: Clock, _: Entropy) -> Finding:
-    """Compare places of runs on the same words that should have nothing to do with one another, and others.
+    """Compare places of runs on the same words that should be independent with other places.
 
-    Where draws are independent, both agree equally often. Agreements of different words are not of one binomial law,
-    but the tails of their sum are lighter than those of one (Hoeffding 1956), so the bounds hold.
+    If draws are independent, both agree equally often. Agreements of different words do not follow one binomial law,
+    but the tails of their sum are lighter than those of a binomial (Hoeffding 1956), so the bounds hold.
     """
     words = [word for word in case.left for _ in range(_REPEATED)]
     how, half = case.event["how"], _REPEATED // 2
     runs = [_keys(one) for one in _runs(target, words, how, clock)]
-    if how == "calls":  # two calls in a row, and calls at two moments
-        # every second word begins one call later, in case every second call is new
+    if how == "calls":  # two calls in a row, against calls at two moments
+        # every second word starts one call later, in case only every second call is fresh
         parts = [run[late::2, late : late + _REPEATED - 2] for run in runs for late in (0, 1)]
         alike = np.concatenate([part[:, ::2] == part[:, 1::2] for part in parts])
         apart = np.concatenate([runs[0][:, :half] == runs[1][:, :half], runs[1][:, half:] == runs[2][:, :half]])
-    else:  # the same place of two runs, and another place
+    else:  # the same place in two runs, against another place
         alike, apart = runs[0] == runs[1], runs[0] == np.roll(runs[1], half, axis=1)
     counts = [(int(some.sum()), some.size) for some in (alike, apart)]
-    is_less = counts[0][0] * counts[1][1] < counts[1][0] * counts[0][1]  # seen on the draws, so each way has a half
+    is_less = counts[0][0] * counts[1][1] < counts[1][0] * counts[0][1]  # seen on the draws, so each side gets a half
     (hits, trials) = zip(*(counts[::-1] if is_less else counts), strict=True)
     low, high = lower_bound(hits[0], trials[0], case.error / 4), upper_bound(hits[1], trials[1], case.error / 4)
     what, rest = {
@@ -444,13 +443,13 @@ def _keys(outcomes: Sequence[Outcome]) -> NDArray[Any]:
 
 
 def _runs(target: Target, words: list[str], how: str, clock: Clock) -> Sequence[list[Outcome]]:
-    """Call all words again and again: at moments that no clock of seconds confuses, in new processes, or in forks."""
+    """Call all words again: at moments that no clock of seconds confuses, in new processes, or in forks."""
     if how == "forks":
-        clock.call(target, words[:_REPEATED])  # what is seeded on first use is seeded before the fork
+        clock.call(target, words[:_REPEATED])  # so that whatever is seeded on first use is seeded before the fork
         clock.count(2 * len(words))
         forks = target.forked(words)
         if forks is None:
-            raise OutOfTime  # they gave no answer, so nothing was seen
+            raise OutOfTime  # no answer, so nothing was seen
         return forks
     if how == "restarts":
         clock.count(2 * len(words))

@@ -1,4 +1,4 @@
-"""What a callable is said to keep: how far any output may change the odds between two words, by their distance."""
+"""What somebody claims of a callable: how far an output may change the odds between two words, by their distance."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from wordveil.spaces.space import Ids, Rows
 
 __all__ = ["Claim", "TableSpace"]
 
-_MOST_WORDS = 2000  # of a table, whose distances are held as a matrix
+_MOST_WORDS = 2000  # of a table, because its distances are a matrix in memory
 _COLUMNS = 3
 
 
 class TableSpace(Space):
-    """Words whose distances stand in a table; pairs that are not in it are infinitely far apart.
+    """Words with distances from a table. Pairs that are not in it are infinitely far apart.
 
     Parameters
     ----------
     distances : dict
-        The distance of pairs of words, either way round.
+        The distance of each pair of words, in either order.
     """
 
     metric, unit = "the distance in a table", "unit"
@@ -47,14 +47,14 @@ class TableSpace(Space):
             left, right = map(self.vocabulary.id, pair)
             if not (math.isfinite(distance) and distance >= 0) or (left == right and distance > 0):
                 raise InputError(
-                    "a distance in the table is not a finite number of 0 or more, or is of a word to itself."
+                    "a distance in the table is not a finite number of 0 or more, or is above 0 for a word and itself."
                 )
-            # claimed twice, the pair must keep the smaller
+            # if a pair is listed twice, the smaller distance counts
             self._rows[left, right] = self._rows[right, left] = min(distance, self._rows[left, right])
 
     @classmethod
     def read(cls, path: str | Path) -> TableSpace:
-        """Read a table: two words and their distance in each line, with commas or tabs between them, no heading."""
+        """Read a table: two words and their distance in each line, separated by commas or tabs, without a heading."""
         path = Path(path)
         with file_errors("read", path):
             text = path.read_text(encoding="utf-8-sig")
@@ -80,34 +80,34 @@ class TableSpace(Space):
         return float(self._rows[np.isfinite(self._rows)].max())
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, one row each."""
+        """Return the distances from each of these words to every word, a row for each."""
         return np.array(self._rows[np.asarray(ids)])
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim about every call: exchanging one word for another changes the odds of any output by at most so much.
+    """A claim about every call: exchanging one word for another changes the odds of any output by at most a factor.
 
     For all words ``w``, ``w'`` and every set ``S`` of outputs, ``Pr[f(w) in S] <= exp(loss) * Pr[f(w') in S] + delta``,
-    where the loss is ``epsilon`` times their distance, or ``epsilon`` alone if the claim is `local`. In a text the
-    losses of its words add up, and so do those of several calls.
+    where the loss is ``epsilon`` times the distance of the words, or ``epsilon`` itself if the claim is `local`. The
+    losses of the words of a text add up, and so do those of several calls.
 
     Parameters
     ----------
     space : Space
-        The words, and their distances; `TableSpace.read` reads distances from a file. A local claim needs the distances
+        The words and their distances. `TableSpace.read` reads distances from a file. A local claim needs the distances
         only to choose words.
     epsilon : float
         The claimed ε.
     delta : float
         The claimed δ.
     local : bool
-        Whether ε holds for every two words, however far apart.
+        Whether ε holds for any two words, however far apart.
     mechanism : Mechanism, optional
-        A mechanism of wordveil whose guarantee is the claim; see `of`.
+        A mechanism of wordveil whose guarantee is the claim. See `of`.
     known_only : bool
-        Whether the claim leaves out words that the space does not have. Else they may lose what the two words farthest
-        apart may.
+        Whether the claim leaves out words that the space does not have. Otherwise they may lose as much as the two
+        words farthest apart.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class Claim:
 
     @classmethod
     def of(cls, mechanism: Mechanism[Any], *, known_only: bool = False) -> Claim:
-        """Return what a mechanism of wordveil guarantees, as the claim of something that should be the same."""
+        """Return the guarantee of a mechanism of wordveil as a claim, to test something that should do the same."""
         promise = mechanism.guarantee
         if promise.notion is Notion.NONE:
             raise OptionError("this mechanism guarantees nothing, so there is nothing to claim.")
@@ -142,7 +142,7 @@ class Claim:
 
     @property
     def unknown(self) -> float:
-        """The loss that is allowed between words outside the space; infinite if the claim leaves them out."""
+        """The loss allowed between words outside the space; infinite if the claim leaves them out."""
         if self.known_only:
             return math.inf
         if self.local:
@@ -150,32 +150,32 @@ class Claim:
         return self.mechanism.largest_loss if self.mechanism else self.epsilon * float(self.space.diameter)
 
     def allowed(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the loss that is allowed between the words of each pair; infinite where nothing is claimed."""
+        """Return the loss allowed between the words of each pair; infinite where nothing is claimed."""
         if self.local:
             return np.where(left == right, 0.0, self.epsilon)
-        # the distances are computed, so they are off by the space's precision, and so is what was made of them
+        # the distances are rounded to the space's precision, and so is what is computed from them
         rounding = 3.0 * self.epsilon * self.space.precision
         if self.mechanism:
             loss = self.mechanism.allowed_loss(left, right) + rounding
             if self.mechanism.guarantee.notion is not Notion.APPROXIMATE:
                 return loss
-            pairs = self.mechanism.covered_pairs(np.unique([left, right])).tolist()  # it promises nothing for others
+            pairs = self.mechanism.covered_pairs(np.unique([left, right])).tolist()  # it guarantees nothing for others
             covered = {(one, other) for pair in pairs for one, other in (pair, pair[::-1])}
             return np.where([pair in covered for pair in zip(left.tolist(), right.tolist(), strict=True)], loss, np.inf)
         words, row = np.unique(left, return_inverse=True)
         return np.asarray(self.epsilon * self.space.distances(words)[row, right] + rounding, dtype=np.float64)
 
     def between(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the loss that is allowed between every two of these words."""
+        """Return the loss allowed between any two of these words."""
         return np.array([self.allowed(np.full(len(ids), word), ids) for word in ids])
 
     def sentence(self) -> str:
-        """Say the claim in a sentence."""
+        """Return the claim as a sentence."""
         much = f"e^{self.epsilon:g}" if self.local else f"e^({self.epsilon:g}·d), d = {self.space.metric}"
         if self.mechanism:
             much = f"what {self.mechanism.name} guarantees at ε = {self.epsilon:g}"
-        slack = f", but for a probability of {self.delta:g}" if self.delta else ""
-        words = "" if math.isinf(self.unknown) else ", words that the space does not have included"
+        slack = f", except with probability {self.delta:g}" if self.delta else ""
+        words = "" if math.isinf(self.unknown) else ", including words that the space does not have"
         return f"exchanging one word for another changes the odds of any output by at most {much}{slack}{words}"
 
     def to_dict(self) -> dict[str, Any]:

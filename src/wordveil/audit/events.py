@@ -1,4 +1,4 @@
-"""Which events of the outputs tell two inputs apart: chosen on some draws, to be measured on others."""
+"""Chooses events of the outputs that tell two inputs apart, on some draws, to be measured on others."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from wordveil.audit.sampled import loss_bound
 
 __all__ = ["choose_events"]
 
-_CUTS = 400  # sets of outputs that are compared, at most
-_EVENTS = 12  # of a pair that are measured on the same draws
+_CUTS = 400  # the most sets of outputs to compare
+_EVENTS = 12  # how many events of a pair are measured on the same draws
 
 
 class _Choice(NamedTuple):
     """A set of outputs, and why it is worth measuring."""
 
-    chance: float  # how likely it is to convict: the larger, the likelier
+    chance: float  # how likely it is to break the claim: a score, larger is likelier
     keys: frozenset[str]
     reading: str
-    outputs: int  # that were seen in all
+    outputs: int  # how many were seen in all
     swapped: bool  # whether it is likelier after the second input
 
 
@@ -36,11 +36,11 @@ def choose_events(
     names: Sequence[str],
     lean: dict[str, float] | None = None,
 ) -> tuple[float, list[Case]]:
-    """Choose what tells two inputs apart best; return a score of how likely that convicts, and the cases to measure.
+    """Choose what tells two inputs apart best. Return a score of how likely that breaks the claim, and the cases.
 
-    Outputs are put in order, of the ratio seen on half of the draws or of how much nearer they are to one word than to
-    the other (`lean`). The sets that take the first so many, and single outputs, are compared on the other half. As
-    nobody knows yet which is best, several are chosen: they are measured on the same draws, each for a share of the
+    Outputs are ordered by their ratio on half of the draws, and by how much nearer they are to one word than to the
+    other (`lean`). Sets of the first outputs in such an order, and single outputs, are compared on the other half.
+    Nobody knows yet which is best, so several are chosen. They are measured on the same draws, each with a share of the
     error.
     """
     found: dict[tuple[frozenset[str], str, bool], _Choice] = {}
@@ -59,7 +59,7 @@ def choose_events(
 def _case(
     choice: _Choice, case: Case, names: Sequence[str], drawn: tuple[list[Observation], list[Observation]]
 ) -> Case:
-    """Return the case of one choice; a set of most outputs is named by those that it does not have."""
+    """Return the case of a choice. A set of most outputs is described by those it does not contain."""
     inside = 2 * len(choice.keys) <= choice.outputs
     keys = choice.keys
     if not inside:
@@ -93,7 +93,7 @@ def _choices(
 def _best_sets(
     ours: NDArray[np.int64], theirs: NDArray[np.int64], trials: tuple[int, int], case: Case
 ) -> Iterator[tuple[float, slice]]:
-    """Return the best sets of first outputs and the best single ones, and how likely each is to convict."""
+    """Return the best sets of first outputs and the best single ones, and how likely each is to break the claim."""
     ends = np.arange(1, len(ours) + 1)
     if len(ends) > _CUTS:
         ends = np.unique(np.geomspace(1, len(ours), _CUTS).astype(int))
@@ -103,7 +103,7 @@ def _best_sets(
         ([slice(int(one), int(one) + 1) for one in singles], ours[singles], theirs[singles]),
     ]
     for slices, hits, few in kinds:
-        misses = few + 1.0  # it was chosen for having few
+        misses = few + 1.0  # because it was chosen for having few
         bounds = loss_bound(
             np.minimum(hits * (case.draws / trials[0]), case.draws),
             np.minimum(misses * (case.draws / trials[1]), case.draws),
@@ -115,14 +115,14 @@ def _best_sets(
         with np.errstate(divide="ignore"):
             ratios = np.log(np.maximum(hits / trials[0] - case.delta, 0.0)) - np.log(misses / trials[1])
         chances = (bounds - case.allowed) / spread
-        # Likeliest to convict, showing most on average, and telling most where it is seen at all.
+        # Likeliest to break the claim, showing most on average, and revealing most where it occurs.
         for score in (chances, bounds - spread, ratios - spread):
             place = int(score.argmax())
             yield float(chances[place]), slices[place]
 
 
 def _says(reading: str, keys: list[str]) -> str:
-    """Say which event it is."""
+    """Describe the event."""
     kind, _, place = reading.partition(":")
     what = {
         "whole": "the output",

@@ -1,7 +1,7 @@
-"""Audits of what a mechanism states: the loss, or δ, of pairs of words without sampling error, and tests of its draws.
+"""Audits of what a mechanism states: the loss or δ of pairs of words, without sampling error, and tests of its draws.
 
-A guarantee with room to spare hides noise that is somewhat too small; the law does not. So draws are tested against the
-law that the mechanism states. And the right law is worth nothing when the same random numbers come again.
+A guarantee with room to spare can hide noise that is somewhat too small; the law cannot. So draws are tested against
+the law that the mechanism states. And the right law is worth nothing if the same random numbers come again.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ __all__ = [
     "noise_follows_law",
 ]
 
-_MOST_PAIRS = 500  # whose δ is computed
+_MOST_PAIRS = 500  # for which to compute δ
 _FRESH_WORDS = 8
-_FRESH_DRAWS = 256  # of each, compared place by place
+_FRESH_DRAWS = 256  # of each word, compared place by place
 
 
 def allowed_loss(made: Mechanism[Any], held: Guarantee, left: Ids, right: Ids) -> NDArray[np.float64]:
@@ -44,18 +44,18 @@ def allowed_loss(made: Mechanism[Any], held: Guarantee, left: Ids, right: Ids) -
 
 
 def exact_losses(made: Mechanism[Any], held: Guarantee, ids: NDArray[np.int64]) -> list[Evidence]:
-    """Compare all pairs of these words on every output and return the worst."""
+    """Compare all pairs of these words on every output, and return the worst."""
     if len(ids) < 2:
         return []
     with np.errstate(divide="ignore"):
         logs = np.log(made.law().rows(ids))
     loss = _largest_gaps(logs)
-    # both rows of weights and the distance in the guarantee are computed, each off by the space's precision
+    # the two rows of weights and the distance in the guarantee are computed, each to the space's precision
     rounding = 3.0 * made.epsilon * made.space.precision
     allowed = np.array([allowed_loss(made, held, np.full(len(ids), word), ids) for word in ids]) + rounding
     with np.errstate(divide="ignore", invalid="ignore"):
         share = loss / allowed
-    share[np.isnan(share)] = np.inf  # a probability that is not a number is reported, not passed over
+    share[np.isnan(share)] = np.inf  # report a probability that is not a number
     share[((loss == 0.0) & (allowed == 0.0)) | np.isposinf(allowed)] = 0.0
     np.fill_diagonal(share, -1.0)
     left, right = np.unravel_index(share.argmax(), share.shape)
@@ -76,7 +76,7 @@ def exact_losses(made: Mechanism[Any], held: Guarantee, ids: NDArray[np.int64]) 
 
 
 def _apart(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return differences of logarithms; an output that neither word has tells nothing."""
+    """Return differences of logarithms. An output that neither word can give shows nothing."""
     with np.errstate(invalid="ignore"):
         apart = left - right
     apart[np.isneginf(left) & np.isneginf(right)] = 0.0
@@ -84,10 +84,10 @@ def _apart(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.
 
 
 def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for every two rows the largest difference of their entries."""
+    """Return the largest difference between the entries of any two rows."""
 
     def part_of(part: slice) -> NDArray[np.float64]:
-        block = np.ascontiguousarray(logs[:, part])  # small enough to stay in the processor's cache
+        block = np.ascontiguousarray(logs[:, part])  # small enough for the processor's cache
         return np.array([_apart(row, block).max(axis=1) for row in block])
 
     one_way = np.max(run(part_of, blocks(logs.shape[1], 512)), axis=0)
@@ -95,9 +95,9 @@ def _largest_gaps(logs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def exact_deltas(made: Mechanism[Any], held: Guarantee, pairs: NDArray[np.int64]) -> list[Evidence]:
-    """Return the pair with the largest exact δ, and the δ at the largest distance covered, where the mechanism has it.
+    """Return the pair with the largest exact δ, and the δ at the largest covered distance if the mechanism knows it.
 
-    `held` is the (ε, δ) guarantee or claim to test, and `pairs`, a row each, are words that it covers.
+    `held` is the (ε, δ) guarantee or claim to test. Each row of `pairs` is two words that it covers.
     """
     space, words = made.space, made.space.vocabulary
     found = []
@@ -124,8 +124,8 @@ def draws_follow_law(
 ) -> list[Evidence]:
     """Test that draws follow the exact probabilities, for several words.
 
-    Exact binomial tests of the likeliest outputs, one by one and summed up from the likeliest; the smallest p-value
-    times their number is reported.
+    Makes exact binomial tests of the likeliest outputs, singly and cumulated, and reports the smallest p-value times
+    their number.
     """
     found = []
     for word, chances in zip(ids.tolist(), made.law().rows(ids), strict=True):
@@ -143,9 +143,9 @@ def draws_follow_law(
 def noise_follows_law(
     made: Mechanism[Any], ids: NDArray[np.int64], draws: int, error: float, entropy: Entropy
 ) -> list[Evidence]:
-    """Test that noise has the stated length and, where that is known, no direction of its own (Kolmogorov-Smirnov).
+    """Test that noise has the stated length and, if its law is known, no preferred direction (Kolmogorov-Smirnov).
 
-    Its parts are looked at along a few fixed directions.
+    The components along a few fixed directions are tested.
     """
     noisy = np.array([word for word in ids.tolist() if made.radius_law(word) is not None], dtype=np.int64)
     chosen = noisy[:: max(1, len(noisy) // 3)][:3]
@@ -166,10 +166,10 @@ def noise_follows_law(
 
 
 def fresh_draws(made: Mechanism[Any], ids: NDArray[np.int64], error: float, entropy: Entropy) -> list[Evidence]:
-    """Draw for the same words twice, with the entropy given and with none, and compare place by place.
+    """Draw for the same words twice, from one stream and without a stream, and compare place by place.
 
-    Two runs that agree everywhere are an accident with at most the probability that is reported: that of the likeliest
-    output of each word, bounded from above with confidence, to the power of the number of draws.
+    The reported figure bounds the probability that two runs agree everywhere by accident: the probability of each
+    word's likeliest output, bounded from above with confidence, to the power of the number of draws.
     """
     chosen = ids[:: max(1, len(ids) // _FRESH_WORDS)][:_FRESH_WORDS]
     place = np.repeat(chosen, _FRESH_DRAWS)

@@ -1,8 +1,8 @@
-"""The audit of anybody's callable against what is claimed of it.
+"""The audit of anybody's callable against a claim.
 
-Pairs of words are looked for on some draws; events that tell them apart are chosen on others, and measured on fresh
-ones. How many pairs are measured, on how many draws and with which share of the error is settled before the first of
-these draws. What the time does not suffice for is left out unseen, so that to stop early never convicts.
+Some draws are used to find pairs of words, others to choose events that tell them apart, and fresh ones to measure
+these. How many pairs to measure, on how many draws and with which share of the error is settled before the first of
+these draws. What time does not allow is left out unseen, so stopping early never finds an honest callable broken.
 """
 
 from __future__ import annotations
@@ -42,42 +42,42 @@ from wordveil.progress import Watch, ignore
 
 __all__ = ["CHECKS", "audit_callable"]
 
-#: What is looked at, and which share of the error each has.
+#: The checks, and the share of the error that each one has.
 CHECKS = {
     "raw": 0.075, "repeats": 0.1, "words": 0.4, "forms": 0.025, "sentences": 0.1, "neighbours": 0.1, "order": 0.1,
     "sessions": 0.05, "time": 0.05,
 }  # fmt: skip
-_NEEDED = ("raw", "repeats", "words")  # without which nothing is told
-_SHARES = (4, 2, 1, 1)  # of the draws, for the pairs of words that are measured, the most promising first
-_WORTH_IT = 1000  # draws of a pair; with fewer, there are fewer pairs
+_NEEDED = ("raw", "repeats", "words")  # without these, there is no verdict
+_SHARES = (4, 2, 1, 1)  # of the draws, for the pairs to measure, the most promising first
+_WORTH_IT = 1000  # draws of a pair; if there are fewer, measure fewer pairs
 _PROBES = 30  # texts beside the one that differs
 _SESSIONS = 80
 _TIMED = 150
-_TIMED_LOSS = 1.5  # that so many timed calls can show
-_TRIED_TIMES = 7  # that every word is timed to find words that take unlike times
+_TIMED_LOSS = 1.5  # the loss that this many timed calls can show
+_TRIED_TIMES = 7  # how often to time every word, to find words that take different times
 _REPEATING = 12  # words
-#: How a word is written that the space has otherwise.
+#: Ways to write a word that the space writes otherwise.
 FORMS: dict[str, Callable[[str], str]] = {
     "with a capital": str.capitalize, "in capitals": str.upper, "before a comma": "{},".format,
 }  # fmt: skip
 _LEAST_DRAWS = 100
 _MOST_DRAWS = 10**7
 _TRYING = 0.3  # seconds
-_TRIED = 16  # words that are called to see whether it works at all
+_TRIED = 16  # words to call first, to see whether the target works at all
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """How much is drawn: settled before the first draw that counts."""
+    """How much to draw, settled before the first draw that counts."""
 
     explored: int  # draws of every word, to find pairs
-    chosen_on: int  # draws of a word that choose events
+    chosen_on: int  # draws of a word, to choose events
     measured_on: tuple[int, ...]  # draws of each pair, the most promising first
-    aside: int  # draws for what is beside the main question
+    aside: int  # draws for each side question
 
     @classmethod
     def of(cls, draws: int | None, rate: float, seconds: float, words: int) -> _Sizes:
-        """Return the sizes for so many draws of a pair, or for what the time suffices for at this rate."""
+        """Return the sizes for this many draws of a pair, or for as many as the time allows at this rate."""
         if draws is not None:
             sizes = tuple(share * draws for share in _SHARES)
             return cls(max(50, draws // 10), max(50, draws), sizes, max(_LEAST_DRAWS, draws // 2))
@@ -111,39 +111,39 @@ def audit_callable(
     Parameters
     ----------
     what : Target, str or callable
-        What is audited: the name of a function, as ``package.module:function``, which runs in a process of its own; a
+        What to audit: the name of a function, as ``package.module:function``, which runs in its own process; a
         `Program`, `Command` or `Endpoint`; or a callable, which runs in this process and can be neither stopped nor
-        started again.
+        restarted.
     claim : Claim
-        What is said of it.
+        What is claimed of it.
     takes : str, optional
-        What one call takes and gives: ``word``, ``text`` (the default), or a list, ``words`` or ``texts``.
+        What one call takes and returns: ``word``, ``text`` (the default), or a list, ``words`` or ``texts``.
     timeout : float, optional
         Seconds that a call may take.
     draws : int, optional
-        How many draws to measure a pair on, and four times as many for the most promising one; as many as the time
-        suffices for if not given.
+        How many draws to measure a pair on; the most promising pair gets four times as many. By default, as many as the
+        time allows.
     words : int
         How many words to look at.
     seconds : float
-        How long the audit may take. What is not done by then is left out.
+        How long the audit may take. Checks that are not done by then are left out.
     error : float
-        The probability that an honest callable is convicted.
+        The probability of finding an honest callable broken.
     skip : collection of str
-        Checks to leave out, of `CHECKS`.
+        Checks to leave out, from `CHECKS`.
     seed : int
         Random seed for the choice of words.
     repeat : bool
-        Whether the made-up words and the order of calls follow from the seed too.
+        Whether made-up words and the order of calls also follow from the seed.
     now : callable
-        The clock by which `seconds` count: one of processor seconds, say, where a machine is busy.
+        The clock that counts `seconds`, such as one of processor seconds on a busy machine.
     watch : callable, optional
-        Told how far it is.
+        Called with the progress.
 
     Returns
     -------
     Report
-        The verdict and what it rests on.
+        The verdict and the evidence.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def audit_callable(
 
 
 class _Audit:
-    """One audit on its way."""
+    """One audit in progress."""
 
     def __init__(
         self, target: Target, claim: Claim, clock: Clock, error: float, entropy: Entropy, watch: Watch
@@ -182,7 +182,7 @@ class _Audit:
         self.error = error
 
     def run(self, draws: int | None, words: int, seconds: float, skip: Collection[str], seed: int) -> Report:
-        """Look at everything that is not skipped, and report."""
+        """Make every check that is not skipped, and report."""
         started = time.perf_counter()
         self.watch("choosing words", 0.0)
         ids = choose_suspects(self.claim, words, seed)
@@ -229,7 +229,7 @@ class _Audit:
         )
 
     def _judge(self, skip: Collection[str]) -> None:
-        """Say why nothing can be told, if so."""
+        """Note why the audit cannot tell, if it cannot."""
         pairs = [one.case for one in self.findings if one.case and one.case.kind == "pair"]
         if not any(case.allowed < case.reach for case in pairs):
             least = self.allowed[np.isfinite(self.allowed) & ~np.eye(len(self.words), dtype=bool)].min(initial=math.inf)
@@ -242,7 +242,7 @@ class _Audit:
                 )
 
     def _find_near(self) -> None:
-        """Find the two words that may lose least, and two words beside them."""
+        """Find the two words that may lose least, and a word beside them."""
         rows = np.where(np.eye(len(self.words), dtype=bool), math.inf, self.allowed)
         if not np.isfinite(rows).any():
             self.reasons.append("the claim covers no two of the words looked at")
@@ -250,7 +250,7 @@ class _Audit:
         self.beside = next((i for i in range(len(self.words)) if i not in self.near), self.near[0])
 
     def _try_out(self, seconds: float) -> float:
-        """Call it with some words; return how many calls a second it makes, or note that it does not work."""
+        """Call the target with some words. Return its calls per second, or note that it does not work."""
         started, done = self.clock.now(), 0
         outcomes: list[Any] = []
         while not done or (self.clock.now() - started < seconds and done < _LEAST_DRAWS**2):
@@ -264,14 +264,14 @@ class _Audit:
                     break
         return done / max(1e-6, self.clock.now() - started)
 
-    # The main question: which outputs tell two words apart.
+    # The main question: which outputs tell two words apart?
 
     def _look_at_words(self, share: float) -> None:
         sizes = self.sizes.measured_on
         candidates = choose_candidates(self.words, self.allowed, self.explored, len(sizes))
         places = sorted({word for pair in candidates for word in pair})
         drawn = {word: sample(self.target, [self.words[word]], self.sizes.chosen_on, self.clock) for word in places}
-        # With so many more draws the search among these words finds more.
+        # With this many more draws, a search among these words finds more.
         again = pairs_in_excess(_table(drawn.values()), self.allowed[np.ix_(places, places)], 4 * len(sizes))
         for left, right in again:
             pair = places[left], places[right]
@@ -288,7 +288,7 @@ class _Audit:
             self.findings.append(measure_any(self.target, these, self.clock))
 
     def _explore(self) -> NDArray[np.int64]:
-        """Call every word a few times and return how often each output was seen."""
+        """Call every word a few times, and return how often each output was seen."""
         return _table(sample(self.target, [word], self.sizes.explored, self.clock) for word in self.words)
 
     def _lean(self, pair: tuple[int, int], drawn: list[list[Observation]]) -> dict[str, float]:
@@ -313,10 +313,10 @@ class _Audit:
         )  # fmt: skip
         return replace(case, **changed)
 
-    # Beside it: the company of a word.
+    # Side questions: the company of a word.
 
     def _told_apart(self, case: Case, readings: Sequence[str], *, restart: bool = False) -> Finding:
-        """Choose an event for two scripts and measure it."""
+        """Choose an event for two scripts, and measure it."""
         drawn = []
         for script in (case.left, case.right):
             if restart:
@@ -359,7 +359,7 @@ class _Audit:
 
     def _look_at_order(self, share: float) -> None:
         beside = self.words[self.beside]
-        # Three calls where two are read, so that what goes on for two calls is met at its beginning half of the time.
+        # Read two of three calls, because something that spans two calls begins with the first only half of the time.
         for about, reading, more in (("the call before", "whole", 1), ("two calls together", "session", 2)):
             left, right = ((self.words[word], *[beside] * more) for word in self.near)
             case = self._case(self.near, about, share / 2, left=left, right=right, draws=self.sizes.aside)
@@ -397,13 +397,13 @@ class _Audit:
                 self.findings.append(told)
 
     def _look_at_forms(self, share: float) -> None:
-        """Write two known words in ways that the space does not: what is claimed of unknown words holds for them."""
+        """Write two known words as the space does not. What is claimed of unknown words then holds for them."""
         ids, told = self.claim.space.vocabulary.ids, []
         near_loss = float(self.allowed[self.near])
         for about, form in FORMS.items():
             left, right = ((form(self.words[word]),) for word in self.near)
             if {*left, *right} & ids.keys() or left == right or ("," in left[0] and not self.target.is_text):
-                continue  # the space has them, or a word has no commas
+                continue  # the space has them, or words cannot have commas
             case = self._case(
                 self.near, f"known words {about}", share / len(FORMS), left=left, right=right, distance=None,
                 allowed=max(self.claim.unknown, near_loss), draws=self.sizes.aside,
@@ -415,7 +415,7 @@ class _Audit:
             self.remarks.append(f"known words {' or '.join(told)} lose more than they may as the space writes them")
 
     def _look_at_repeats(self, share: float) -> None:
-        agreeing = (self.explored**2).sum(axis=1)  # the words whose calls agree least show most
+        agreeing = (self.explored**2).sum(axis=1)  # words whose calls agree least show most
         words = tuple(self.words[place] for place in np.argsort(agreeing, kind="stable")[:_REPEATING])
         for how in ("calls", "runs", "restarts", "forks"):
             if how == "forks" and (why := self._cannot_fork(words[0])):
@@ -428,12 +428,12 @@ class _Audit:
             self.findings.append(measure(self.target, case, self.clock, self.entropy))
 
     def _cannot_fork(self, word: str) -> str | None:
-        """Return why nothing can be learnt from forks; None where they answer."""
+        """Return why forks show nothing, or None if they answer."""
         forks = self.target.forked([word])
         if forks is None:
             return "only a function given by its name is forked"
         if any(isinstance(one, Failure) for fork in forks for one in fork):
-            return "calls fail in a fork"  # as where threads or a lock of another process are waited for
+            return "calls fail in a fork"  # as when they wait for threads or for a lock of another process
         return None
 
     def _look_at_time(self, share: float) -> None:
@@ -451,10 +451,10 @@ class _Audit:
                     self.remarks.append("how long a call takes depends on the word")
 
     def _slow_and_fast(self) -> tuple[int, int]:
-        """Return two words that seem to take unlike times, of those that may lose as little as so few calls show."""
+        """Return two words that seem to take different times, among those allowed to lose little."""
         count = len(self.words)
         order = self.entropy.generator.permutation(np.repeat(np.arange(count), _TRIED_TIMES))
-        self.clock.timed(self.target, self.words)  # what is made on first use is made
+        self.clock.timed(self.target, self.words)  # lets it do whatever it does on first use
         took = np.array(self.clock.timed(self.target, [self.words[place] for place in order]))
         middle = np.array([np.median(took[order == place]) for place in range(count)])
         gaps = np.where(self.allowed < _TIMED_LOSS, np.abs(middle[:, None] - middle), -1.0)
@@ -465,7 +465,7 @@ class _Audit:
 
 
 def _table(drawn: Iterable[list[Observation]]) -> NDArray[np.int64]:
-    """Return how often each output was seen, a row for each word."""
+    """Return how often each output was seen, with a row for each word."""
     counts = [Counter(map(str, seen)) for seen in drawn]
     columns = {key: place for place, key in enumerate(sorted(set().union(*counts)))}
     table = np.zeros((len(counts), len(columns)), dtype=np.int64)

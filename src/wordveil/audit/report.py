@@ -1,4 +1,4 @@
-"""What an audit of a callable found, kept in a file, and measured again from it."""
+"""What an audit of a callable found. A report can be saved, and its first finding measured again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wordveil.noise import Entropy
 __all__ = ["BROKEN", "CANNOT_TELL", "HOLDS", "Report", "replay", "sort_findings"]
 
 HOLDS, BROKEN, CANNOT_TELL = "holds as far as seen", "broken", "cannot tell"
-_FORMAT = 1  # of the file of a report
+_FORMAT = 1  # the version of a report's file
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,22 @@ class Report:
     claim : dict
         What was claimed, in plain values.
     findings : list of Finding
-        What was measured: first what breaks the claim, the shortest inputs before others; then what comes nearest to
+        What was measured: first what breaks the claim, on the shortest inputs first; then what comes nearest to
         breaking it.
     unchecked : dict
-        What was not looked at, and why.
+        What was not checked, and why.
     remarks : list of str
-        What is worth knowing and breaks nothing.
+        What is worth knowing but does not break the claim.
     reasons : list of str
         Why the audit cannot tell; empty if it can.
     error : float
-        The probability that any bound here is wrong, and so that an honest callable is convicted.
+        The probability that any bound here is wrong, and so that an honest callable is found broken.
     calls : int
         How many calls were made.
     seconds : float
-        How long it took.
+        How long the audit took.
     words, searched : int
-        How many words were looked at, and how often each was drawn to find pairs of them that are worth measuring.
+        How many words were looked at, and how often each was drawn to find pairs worth measuring.
     """
 
     target: str
@@ -73,11 +73,11 @@ class Report:
 
     @property
     def worst(self) -> Finding | None:
-        """The finding that shows most: what breaks the claim on the shortest inputs, or comes nearest to that."""
+        """The finding that shows most: it breaks the claim on the shortest inputs, or comes nearest to breaking it."""
         return self.findings[0] if self.findings else None
 
     def sentence(self) -> str:
-        """Say the verdict, and no more than was seen."""
+        """Return the verdict as a sentence that says no more than was seen."""
         sure = f"wrong with a probability of at most {self.error:g}"
         if self.verdict == BROKEN:
             return f"Broken: a call loses more than is claimed ({sure})."
@@ -87,13 +87,13 @@ class Report:
         if self.searched:
             seen += f" Other pairs of the {self.words:,} words were searched on {self.searched:,} draws of each."
         return (
-            f"Nothing in {self.calls:,} calls contradicts the claim. That is no proof of it: other words, rarer events "
-            f"and more draws may.{seen}"
+            f"Nothing in {self.calls:,} calls contradicts the claim. That is no proof: other words, rarer events or "
+            f"more draws may contradict it.{seen}"
         )
 
     @property
     def sight(self) -> Sight | None:
-        """What would have been found on the pair of words that was drawn most."""
+        """What the audit would have found on the pair of words that was drawn most."""
         pairs = [one.case for one in self.findings if one.case and one.case.kind == "pair"]
         plain = [case for case in pairs if len(case.left) == 1 and case.distance is not None]
         return sight_of(max(plain, key=lambda case: (case.draws, -case.allowed))) if plain else None
@@ -119,7 +119,7 @@ class Report:
         }
 
     def save(self, path: str | Path) -> None:
-        """Write the report to a file, from which `replay` measures its first finding again."""
+        """Write the report to a file, from which `replay` can measure its first finding again."""
         write_whole(Path(path), json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
 
 
@@ -133,12 +133,12 @@ def replay(
 ) -> tuple[Finding, Finding]:
     """Measure the first finding of a saved report again, on fresh draws.
 
-    The file says what to call it with and what to count, but never what to call: you name that.
+    The file says what to call with and what to count, but never what to call: you name that.
 
     Parameters
     ----------
     path : path
-        The file that `Report.save` has written.
+        A file written by `Report.save`.
     what, takes, timeout
         What to call, as for `audit_callable`.
     seconds : float
@@ -147,7 +147,7 @@ def replay(
     Returns
     -------
     tuple of Finding
-        What was found then, and now.
+        The finding in the file, and the new one.
     """
     path = Path(path)
     with file_errors("read", path):
@@ -173,7 +173,7 @@ def replay(
 
 
 def sort_findings(findings: list[Finding]) -> list[Finding]:
-    """Put what breaks the claim first, the shortest inputs before others; then what comes nearest to that."""
+    """Sort findings: first what breaks the claim, on the shortest inputs first; then what comes nearest to it."""
 
     def place(finding: Finding) -> tuple[bool, int, bool, float]:
         size = len(finding.left) + len(finding.right) if finding.breaks else 0

@@ -1,6 +1,6 @@
-"""Audits by sampling: noisy points and drawn words of two inputs, told apart as well as an attacker could.
+"""Audits by sampling: tell two inputs apart by their noisy points and drawn words as well as an attacker could.
 
-An event is chosen on some draws and measured on others, so that the choice does not flatter the bound.
+Events are chosen on some draws and measured on others, so that the choice does not flatter the bound.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ Pair = tuple[int, int]
 
 
 class Sampling(NamedTuple):
-    """How a pair is sampled."""
+    """How to sample a pair."""
 
-    chosen_on: int  # draws of each word that choose the event
-    measured_on: int  # and that measure it
+    chosen_on: int  # draws of each word to choose the event on
+    measured_on: int  # and to measure it on
     error: float  # the probability that the bound is wrong
     entropy: Entropy
 
 
 def choose_words(space: Space, words: int, seed: int = 0) -> NDArray[np.int64]:
-    """Choose words to audit: half of them at random, half the nearest words of those, so that close pairs occur."""
+    """Choose words to audit: half at random, and their nearest words, so that close pairs occur."""
     if len(space) <= words:
         return np.arange(len(space))
     generator = np.random.default_rng(seed)
@@ -59,7 +59,7 @@ def choose_words(space: Space, words: int, seed: int = 0) -> NDArray[np.int64]:
 
 
 def choose_pairs(distances: NDArray[Any], each: int, seed: int = 0) -> dict[str, list[Pair]]:
-    """Choose pairs of few words: nearest words, random words, crowded against lonely words, and the loneliest."""
+    """Choose a few pairs: nearest words, random words, a crowded and a lonely word, and the loneliest words."""
     words = len(distances)
     if words < 2:
         return {}
@@ -84,7 +84,7 @@ def choose_pairs(distances: NDArray[Any], each: int, seed: int = 0) -> dict[str,
 def search_pairs(
     made: Mechanism[Any], allowed: Callable[[Ids, Ids], NDArray[np.float64]], count: int, draws: int, entropy: Entropy
 ) -> list[Pair]:
-    """Look for pairs that might exceed the allowed loss: few draws of every word, all pairs and outputs compared."""
+    """Look for pairs that might exceed the allowed loss: a few draws of every word, all pairs and outputs compared."""
     words = len(made.space)
     everyone = np.arange(words)
     place = np.repeat(everyone, draws)
@@ -93,10 +93,10 @@ def search_pairs(
 
 
 def pairs_in_excess(counts: NDArray[np.int64], allowed: NDArray[np.float64], count: int, seen: int = 30) -> list[Pair]:
-    """Return the pairs that exceed the allowed loss most on an output, as counted: a row a word, a column an output.
+    """Return the pairs that exceed the allowed loss most on an output, from counts with words as rows.
 
-    An output must have been `seen` so often for its ratio to mean something, and a ratio of few counts is taken for
-    less than it looks, by its standard deviation.
+    An output must have been `seen` this often for its ratio to mean anything. A ratio of few counts is reduced by its
+    standard deviation.
     """
     words, logs, spread = len(counts), np.log(counts + 0.5), 1.0 / (counts + 0.5)
     gaps = [
@@ -113,7 +113,7 @@ def pairs_in_excess(counts: NDArray[np.int64], allowed: NDArray[np.float64], cou
 def loss_bound(
     left: ArrayLike, right: ArrayLike, draws: tuple[int, int], error: float, delta: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return lower bounds on ``ln((Pr[left]-δ)/Pr[right])`` from hits, each too high with at most twice the error."""
+    """Return lower bounds on ``ln((Pr[left]-δ)/Pr[right])`` from hits; each is wrong with at most twice the error."""
     with np.errstate(divide="ignore"):
         likelier = np.maximum(lower_bound(left, draws[0], error) - delta, 0.0)
         return np.log(likelier) - np.log(upper_bound(right, draws[1], error))
@@ -135,8 +135,8 @@ class _Event(NamedTuple):
 def compare_points(made: Mechanism[Any], pair: Pair, allowed: float, about: str, sampling: Sampling) -> Evidence:
     """Tell two words apart by their noisy points.
 
-    The statistics are the point's distances from either word and their difference, which for noise that falls with the
-    distance is the log-ratio itself.
+    The statistics are the point's distances from both words and their difference. For noise that falls with distance,
+    the difference is the log-ratio itself.
     """
     left, right = pair
 
@@ -159,9 +159,9 @@ def compare_points(made: Mechanism[Any], pair: Pair, allowed: float, about: str,
 def compare_words(
     made: Mechanism[Any], pair: Pair, held: Guarantee, allowed: float, about: str, sampling: Sampling
 ) -> Evidence:
-    """Tell two words apart by the words drawn: the best single output or set of outputs.
+    """Tell two words apart by the drawn words: by the best single output or set of outputs.
 
-    For an (ε, δ) guarantee what is measured, and allowed, is δ: how much ``Pr[left] - e^ε·Pr[right]`` is at least.
+    For an (ε, δ) guarantee, what is measured and allowed is δ: a lower bound on ``Pr[left] - e^ε·Pr[right]``.
     """
     of_delta = held.notion is Notion.APPROXIMATE
 
@@ -176,7 +176,7 @@ def compare_words(
 
     def choose(ours: NDArray[np.int64], theirs: NDArray[np.int64]) -> NDArray[np.int64]:
         order = np.argsort(-(ours + 0.5) / (theirs + 0.5), kind="stable")
-        # Sets that take the outputs in order of their ratio, and every single output.
+        # Sets of the first outputs by their ratio, and every single output.
         sets = bound(np.cumsum(ours[order]), np.cumsum(theirs[order]), sampling.chosen_on, sampling.error)
         singles = bound(ours, theirs, sampling.chosen_on, sampling.error)
         return order[: int(sets.argmax()) + 1] if sets.max() >= singles.max() else np.array([int(singles.argmax())])
@@ -201,7 +201,7 @@ def _tell_apart(
     bound: Callable[[int, int], float],
     sampling: Sampling,
 ) -> tuple[float, EventT, Pair]:
-    """Return the best bound, its event and the pair in the direction that it holds for."""
+    """Return the best bound, its event, and the pair in the direction for which it holds."""
     train = [sample(word, sampling.chosen_on) for word in pair]
     test = [sample(word, sampling.measured_on) for word in pair]
     found = []
@@ -212,7 +212,7 @@ def _tell_apart(
 
 
 def _best_threshold(left: list[NDArray[np.float64]], right: list[NDArray[np.float64]], error: float) -> _Event:
-    """Choose the event that tells two samples apart best, over statistics, with an array of values each, and cuts."""
+    """Choose the statistic and the cut that tell two samples apart best."""
     best, top = _Event(0, np.inf, at_least=True), -np.inf
     for number, samples in enumerate(zip(left, right, strict=True)):
         ours, theirs = map(np.sort, samples)

@@ -1,4 +1,4 @@
-"""What an audit that found nothing would have found: a loss that is so much too large, or an output that tells all."""
+"""What an audit that found nothing would have found: by how much too large a loss, or how rare a telltale output."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from wordveil.audit.sampled import loss_bound
 
 __all__ = ["Sight", "sight_of"]
 
-_SHARES = (0.5, 0.1, 0.01)  # how often an output, or a set of them, comes
-_SURE = 0.95  # that either count is no worse than this
+_SHARES = (0.5, 0.1, 0.01)  # how often an output, or a set of them, occurs
+_SURE = 0.95  # the probability that a count is no worse than assumed
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What would have convicted, nine times in ten, on the pair of inputs that was measured most.
+    """What would have broken the claim, nine times in ten, on the pair of inputs that was measured most.
 
     Attributes
     ----------
     left, right : str
         The two inputs.
-    draws : int
-        How often either was drawn.
+        How often each was drawn.
     allowed : float
         The loss that the claim allows between them.
     losses : dict
-        The smallest loss that would have been shown, by how often the outputs that show it come.
+        The smallest loss that would have shown, by how often the outputs that show it occur.
     rarest : float or None
-        How often an output must come after one of the two to convict if it never comes after the other.
+        How often an output must occur after one input to break the claim, if it never occurs after the other.
     """
 
     left: str
@@ -44,7 +43,7 @@ class Sight:
     rarest: float | None
 
     def sentence(self) -> str:
-        """Say it."""
+        """Return this as a sentence."""
         seen = [f"of {loss:.3g} in outputs that come {_often(share)}" for share, loss in self.losses.items()]
         lone = [f"an output of one word alone that comes {_often(self.rarest)}"] if self.rarest else []
         shown = ", or ".join([*([f"a loss {', '.join(seen)}"] if seen else []), *lone])
@@ -61,12 +60,12 @@ class Sight:
 
 
 def sight_of(case: Case) -> Sight | None:
-    """Return what the draws of a case can show; None where they can show nothing."""
+    """Return what the draws of a case can show, or None if they can show nothing."""
     if not case.allowed < case.reach:
         return None
     losses = {}
     for share in _SHARES:
-        # The largest probability after the other input that would still be told from this one.
+        # The largest probability after the other input that could still be told from this one.
         rarer = _largest(lambda other, share=share: _convicts(case, share, other), share)  # type: ignore[misc]
         if rarer is not None:
             losses[share] = math.log(share - case.delta) - math.log(rarer)
@@ -78,14 +77,14 @@ def sight_of(case: Case) -> Sight | None:
 
 
 def _convicts(case: Case, share: float, other: float) -> bool:
-    """Whether outputs of these probabilities convict, nine times in ten."""
+    """Whether outputs with these probabilities break the claim, nine times in ten."""
     hits = scipy.stats.binom.ppf(1.0 - _SURE, case.draws, share)
     misses = scipy.stats.binom.ppf(_SURE, case.draws, other) if other else 0.0
     return bool(loss_bound(hits, misses, (case.draws, case.draws), case.error / 2, case.delta) > case.allowed)
 
 
 def _largest(holds: Callable[[float], bool], top: float) -> float | None:
-    """Return the largest number between 0 and `top` for which something holds that holds for all below it."""
+    """Return the largest number from 0 to `top` for which `holds` is true, given that it is true for all below."""
     low, high = 0.0, top
     if not holds(1e-9 * top):
         return None
@@ -96,7 +95,7 @@ def _largest(holds: Callable[[float], bool], top: float) -> float | None:
 
 
 def _often(share: float | None) -> str:
-    """Say how often something comes."""
+    """Say how often something occurs."""
     if not share or share >= 0.5:
         return "every second time" if share else ""
     return f"once in {round(1.0 / share):,}"

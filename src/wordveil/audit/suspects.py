@@ -1,4 +1,4 @@
-"""Which words and which pairs of them an audit looks at."""
+"""Which words, and which pairs of them, an audit looks at."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from wordveil.text import function_words
 
 __all__ = ["choose_candidates", "choose_suspects"]
 
-_LOOKED_AT = 1500  # words of a large space, to find near, crowded and lonely ones among
+_LOOKED_AT = 1500  # words of a large space, among which to find near, crowded and lonely ones
 
 
 def choose_suspects(claim: Claim, count: int, seed: int) -> NDArray[np.int64]:
-    """Choose words to look at: near ones, hubs and lonely ones with their nearest words, function words, others."""
+    """Choose words to look at: near words, hubs and lonely words with their nearest words, function words, others."""
     space = claim.space
     if len(space) <= count:
         return np.arange(len(space))
@@ -43,7 +43,7 @@ def choose_candidates(
 ) -> dict[tuple[int, int], str]:
     """Return pairs worth a closer look, and why.
 
-    `allowed` is the loss that is claimed for every two words, and `explored` how often each output was seen, a row a
+    `allowed` is the loss claimed for every two words. `explored` is how often each output was seen, with a row for each
     word.
     """
     found: dict[tuple[int, int], str] = {}
@@ -59,7 +59,7 @@ def choose_candidates(
     for pair in pairs_in_excess(explored, allowed, 2 * each, max(3, draws // 100)):
         add(pair, "searched for")
     seen = (explored > 0).astype(np.int64)
-    shared = np.where(others > np.median(others), math.inf, seen @ seen.T)  # outputs in common, of words not far apart
+    shared = np.where(others > np.median(others), math.inf, seen @ seen.T)  # common outputs of words not far apart
     add(np.unravel_index(shared.argmin(), shared.shape), "words of different outputs")
     for about, pairs in choose_pairs(allowed, max(1, each // 2)).items():
         for pair in pairs:

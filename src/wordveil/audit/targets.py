@@ -1,7 +1,7 @@
-"""What is audited: a function, a program that filters lines, or an address that answers, all called the same way.
+"""What to audit: a function, a program that filters lines, or an address that answers, all called in the same way.
 
-A function given by its name runs in a process of its own, which can be stopped and started again. Whatever goes wrong
-in a call is an outcome like any other: those who see the outputs see that too.
+A function given by its name runs in its own process, which can be stopped and restarted. A failed call is an outcome
+like any other, because whoever sees the outputs sees it, too.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from wordveil.errors import InputError, OptionError
 
 __all__ = ["TAKES", "Command", "Endpoint", "Failure", "Function", "Outcome", "Program", "Target", "target_of"]
 
-#: What one call may take and give.
+#: What one call may take and return.
 TAKES = ("word", "text", "words", "texts")
-_SECONDS = 0.5  # that a request to a process should take
-_MOST = 4096  # texts of one request
-_STARTING = 120.0  # seconds that importing may take
+_SECONDS = 0.5  # how long one request to a process should take
+_MOST = 4096  # the most texts of one request
+_STARTING = 120.0  # seconds that an import may take
 
 
 class Failure(NamedTuple):
-    """A call that gave no text."""
+    """A call that returned no text."""
 
     kind: str
     repeats: bool = False  # whether the error quotes the text
@@ -50,14 +50,14 @@ class Target(ABC):
     Parameters
     ----------
     takes : str
-        What one call takes and gives: ``word``, ``text`` (which may be a word), or a list, ``words`` or ``texts``.
+        What one call takes and returns: ``word``, ``text`` (which may be a word), or a list, ``words`` or ``texts``.
     timeout : float
         Seconds that one call may take.
     """
 
-    #: Whether a session of its own can be had for each few texts: a new run, or a call with a list.
+    #: Whether a few texts can get a session of their own: a new run, or a call with a list.
     has_sessions = False
-    #: How many texts to call at once, at least and at most, before the time is looked at.
+    #: The fewest and the most texts to call between two looks at the time.
     fewest, most = 1, 20_000
 
     def __init__(self, name: str, takes: str = "text", timeout: float = 10.0) -> None:
@@ -73,31 +73,31 @@ class Target(ABC):
         """Return the outcome of each text, in order."""
 
     def session(self, texts: Sequence[str]) -> list[Outcome]:
-        """Return the outcome of each text where these are all that is given."""
+        """Return the outcome of each text in a session with only these texts."""
         return self.call(texts)
 
     def timed(self, texts: Sequence[str]) -> tuple[list[Outcome], list[float]] | None:  # noqa: ARG002
-        """Return the outcomes and how many seconds each call took; None where that cannot be told."""
+        """Return the outcomes and how many seconds each call took, or None if single calls cannot be timed."""
         return None
 
     def forked(self, texts: Sequence[str]) -> tuple[list[Outcome], list[Outcome]] | None:  # noqa: ARG002
-        """Return what two forks of one process make of the texts; None where there are none."""
+        """Return the outcomes in two forks of one process, or None if it cannot be forked."""
         return None
 
     def begun_together(self, texts: Sequence[str]) -> Sequence[list[Outcome]] | None:  # noqa: ARG002
-        """Return what two new processes, begun at the same moment, make of the texts; None where there are none."""
+        """Return the outcomes in two new processes started at the same moment, or None if there are none."""
         return None
 
     def restart(self) -> bool:
-        """Begin anew, as after a new import; return whether that can be done."""
+        """Start afresh, as after a new import. Return whether that is possible."""
         return False
 
     def close(self) -> None:  # noqa: B027 - most have nothing to stop
-        """Stop what runs."""
+        """Stop whatever runs."""
 
 
 class Function(Target):
-    """A callable of this process, which can be neither stopped nor started again."""
+    """A callable in this process. It can be neither stopped nor restarted."""
 
     def __init__(self, function: Callable[[Any], Any], takes: str = "text", timeout: float = 10.0) -> None:
         if not callable(function):
@@ -121,14 +121,14 @@ class Function(Target):
 
 
 class Program(Target):
-    """A function by its name, ``package.module:function``, in a process of its own.
+    """A function given by its name, ``package.module:function``, in its own process.
 
     Parameters
     ----------
     spec : str
-        The name; the module is looked for in the current folder too.
+        The name. The module may also be in the current folder.
     python : path, optional
-        The interpreter that has the module; the one that runs this if not given.
+        The interpreter that has the module. By default, the one that runs this.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Program(Target):
         self.has_sessions = self.is_together
         self._python = str(python or sys.executable)
         self._process: subprocess.Popen[bytes] | None = None
-        self._rest, self._each = b"", 16  # the process starts with the first call
+        self._rest, self._each = b"", 16  # the process starts at the first call
 
     def _start(self) -> None:
         self._launch()
@@ -172,7 +172,7 @@ class Program(Target):
         return self._run(texts)[0]
 
     def session(self, texts: Sequence[str]) -> list[Outcome]:
-        """Return the outcome of each text where these are all that is given."""
+        """Return the outcome of each text in a session with only these texts."""
         told = self._ask(texts)
         return [Failure("crash")] * len(texts) if told is None else _outcomes(told["outcomes"])
 
@@ -181,7 +181,7 @@ class Program(Target):
         return None if self.is_together else self._run(texts)
 
     def forked(self, texts: Sequence[str]) -> tuple[list[Outcome], list[Outcome]] | None:
-        """Return what two forks of one process make of the texts."""
+        """Return the outcomes in two forks of one process."""
         told = self._ask(texts, forked=True)
         if told is None or None in told["forked"]:
             return None
@@ -189,7 +189,7 @@ class Program(Target):
         return first, second
 
     def begun_together(self, texts: Sequence[str]) -> Sequence[list[Outcome]]:
-        """Return what two new processes, begun at the same moment, make of the texts."""
+        """Return the outcomes in two new processes started at the same moment."""
         both = [Program(self.name, self.takes, self.timeout, python=self._python) for _ in range(2)]
         try:
             for one in both:
@@ -202,7 +202,7 @@ class Program(Target):
                 one.close()
 
     def restart(self) -> bool:
-        """Begin anew, in a new process."""
+        """Start a new process."""
         self.close()
         self._start()
         return True
@@ -232,7 +232,7 @@ class Program(Target):
         return outcomes, took
 
     def _ask(self, texts: Sequence[str], *, forked: bool = False) -> dict[str, Any] | None:
-        """Send a request and return its answer; None, and a new process, if it ends or says nothing."""
+        """Send a request and return its answer. If the process ends or is silent, end it and return None."""
         if self._process is None or self._process.stdin is None:
             self._start()
         process = self._process
@@ -250,7 +250,7 @@ class Program(Target):
         return told
 
     def _answer(self, process: subprocess.Popen[bytes], patience: float) -> dict[str, Any] | None:
-        """Wait for the next answer; a sign of life (null) begins the wait anew."""
+        """Wait for the next answer. A sign of life (null) restarts the wait."""
         if process.stdout is None:
             return None
         pipe = process.stdout.fileno()
@@ -271,10 +271,10 @@ class Program(Target):
 
 
 class Command(Target):
-    """A program that reads lines and writes one line for each; every call is a new run of it."""
+    """A program that reads lines and writes one line for each. Every call is a new run of it."""
 
     has_sessions = True
-    fewest = 1000  # every run has to start
+    fewest = 1000  # because every run has to start
 
     def __init__(self, command: str | Sequence[str], takes: str = "text", timeout: float = 60.0) -> None:
         words = shlex.split(command) if isinstance(command, str) else list(command)
@@ -284,11 +284,11 @@ class Command(Target):
         self._words = words
 
     def call(self, texts: Sequence[str]) -> list[Outcome]:
-        """Return the line that comes out for each line."""
+        """Return the output line for each input line."""
         return self._outputs(self._begin(), texts)
 
     def begun_together(self, texts: Sequence[str]) -> Sequence[list[Outcome]]:
-        """Return what two runs, begun at the same moment, make of the texts."""
+        """Return the outcomes of two runs started at the same moment."""
         both = [self._begin(), self._begin()]
         return [self._outputs(one, texts) for one in both]
 
@@ -318,18 +318,18 @@ class Command(Target):
 
 
 class Endpoint(Target):
-    """An address that takes a text in a JSON object by POST, and gives one back.
+    """An address that takes a text in a JSON object by POST and returns one.
 
     Parameters
     ----------
     url : str
         The address, http or https.
     body : str
-        The JSON to send, in which ``$TEXT`` stands for the text.
+        The JSON to send, with ``$TEXT`` for the text.
     answer : str
-        Where the text is in the JSON that comes back: names and places joined by dots, such as ``texts.0``.
+        Where the text is in the returned JSON: names and indices joined by dots, such as ``texts.0``.
     headers : mapping
-        More headers, such as a key.
+        Further headers, such as a key.
     """
 
     def __init__(
@@ -351,16 +351,16 @@ class Endpoint(Target):
         try:
             self._body = json.loads(body)
         except ValueError:
-            raise OptionError("the body must be JSON, with $TEXT in the place of the text.") from None
+            raise OptionError("the body must be JSON, with $TEXT in place of the text.") from None
         if "$TEXT" not in body:
-            raise OptionError("the body must have $TEXT in the place of the text.")
+            raise OptionError("the body must contain $TEXT in place of the text.")
         self._answer, self._path = answer.split("."), (address.path or "/") + (address.query and f"?{address.query}")
         self._headers = {"Content-Type": "application/json", **(headers or {})}
         kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
         try:
             self._connection = kind(address.hostname, address.port, timeout=timeout)
         except (ValueError, http.client.HTTPException):
-            raise OptionError("the address has no port of that number.") from None
+            raise OptionError("the port of the address is not valid.") from None
 
     def call(self, texts: Sequence[str]) -> list[Outcome]:
         """Return the answer to each text."""
@@ -401,8 +401,8 @@ class Endpoint(Target):
         return found if isinstance(found, str) else Failure("an answer of another form")
 
     def _acknowledge_at_once(self) -> None:
-        # Many small servers send the head of an answer and then its body, and hold that back until the head is
-        # acknowledged, which the system would do 40 ms later: 25 calls a second.
+        # Many small servers send the head of an answer before its body, and hold the body back until the head is
+        # acknowledged. The system would do that 40 ms later, which would mean 25 calls a second.
         if hasattr(socket, "TCP_QUICKACK"):
             self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
@@ -414,7 +414,7 @@ class Endpoint(Target):
 def target_of(
     what: Target | str | Callable[[Any], Any], takes: str | None = None, timeout: float | None = None
 ) -> Target:
-    """Return what is to be audited as a target: a name is a function of that name, a callable runs in this process."""
+    """Return what to audit as a target. A name stands for a function; a callable runs in this process."""
     if isinstance(what, Target):
         if takes is not None or timeout is not None:
             raise OptionError("give takes and timeout to the target itself.")

@@ -1,4 +1,4 @@
-"""What becomes of words that a callable cannot know: made-up ones of many shapes, in many places of a text."""
+"""What happens to words that a callable cannot know: made-up ones of many shapes, in many places of a text."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from wordveil.noise import Entropy
 __all__ = ["look_at_unknown"]
 
 _CANARIES = 40  # made-up words of each shape
-_AT_THE_END = 1  # of a long text, which takes long; if it comes through, that shows enough
+_AT_THE_END = 1  # of a long text, which is slow; one that comes through shows enough
 _LONG = 600  # words
-_FEW = 1000  # made-up words that are told apart where the claim allows more than can be shown
+_FEW = 1000  # made-up words to tell apart where the claim allows more than can be shown
 _OFTEN = 0.1  # how often a word must be guessed for a remark
-_MOST_LOSS = 500.0  # nats; beyond, made-up words would be hundreds of letters long
+_MOST_LOSS = 500.0  # nats; beyond that, made-up words would have hundreds of letters
 
 
 def look_at_unknown(
     target: Target, claim: Claim, known: str, guessed: int, share: float, clock: Clock, entropy: Entropy
 ) -> Iterator[Finding | str]:
-    """Give it made-up words; yield what is found that is worth telling, and remarks, as they come.
+    """Call the target with made-up words. Yield findings worth reporting, and remarks, as they come.
 
-    `known` is a word that it knows, `guessed` how many words to tell from one another, and `share` the error.
+    `known` is a word that the target knows, `guessed` how many words to tell apart, and `share` the error.
     """
     beyond = claim.unknown if math.isfinite(claim.unknown) else 0.0
     if beyond > _MOST_LOSS:

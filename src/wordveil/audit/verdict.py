@@ -1,4 +1,4 @@
-"""What an audit finds, and what the audit that came with this version found."""
+"""What an audit finds, and what the audit that ships with this version found."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Evidence:
     left, right : str
         The two words.
     distance : float
-        Between them, in the mechanism's metric.
+        Their distance in the mechanism's metric.
     allowed : float
         The largest loss, or δ, that the guarantee under test allows.
     measured : float
-        What was found: the exact value, or a lower confidence bound.
+        The result: the exact value, or a lower confidence bound.
     quantity : str
         ``loss`` for a log-ratio, ``delta`` for the δ of an (ε, δ) guarantee, ``p-value`` for a test of the draws.
     output : str
@@ -52,12 +52,12 @@ class Evidence:
 
     @classmethod
     def of_test(cls, about: str, word: str, error: float, chance: float) -> Evidence:
-        """Return the finding of a test of one word's draws, which fails if the p-value is below the error."""
+        """Return the finding of a test of one word's draws. It fails if the p-value is below the error."""
         return cls(about, word, word, 0.0, error, chance, quantity="p-value")
 
     @property
     def breaks(self) -> bool:
-        """Whether this finding refutes what it was tested against."""
+        """Whether this finding refutes the guarantee or claim under test."""
         if math.isnan(self.measured):
             return True
         if self.quantity == "p-value":
@@ -66,7 +66,7 @@ class Evidence:
 
     @property
     def share(self) -> float:
-        """How much of what is allowed was reached; above 1 it is broken."""
+        """How much of the allowed quantity was reached. Above 1, it is broken."""
         if self.quantity == "p-value" or math.isnan(self.measured):
             return 2.0 if self.breaks else 0.0
         if self.allowed > 0:
@@ -74,29 +74,29 @@ class Evidence:
         return math.inf if self.measured > 0 else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as plain values, an infinity being None."""
+        """Return the finding as plain values. Infinities become None."""
         plain = {**asdict(self), "breaks": self.breaks}
         return {key: None if isinstance(value, float) and math.isinf(value) else value for key, value in plain.items()}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an audit says of one mechanism.
+    """What an audit says about one mechanism.
 
     Attributes
     ----------
     mechanism : dict
-        What the mechanism says of itself.
+        The mechanism's description of itself.
     guarantee : Guarantee
         What it guarantees.
     claim : Guarantee or None
         What its paper claims beyond that.
     on_guarantee, on_claim : list of Evidence
-        What was found, the strongest first.
+        What was found, strongest first.
     error : float
-        The probability that an honest mechanism is convicted.
+        The probability of finding an honest mechanism broken.
     seconds : float
-        How long it took.
+        How long the audit took.
     """
 
     mechanism: dict[str, Any]
@@ -116,14 +116,14 @@ class Verdict:
 
     @property
     def claim_verdict(self) -> str:
-        """What became of the paper's claim: ``not refuted`` or ``broken``; empty where no more is claimed."""
+        """The verdict on the paper's claim: ``not refuted`` or ``broken``; empty if it claims no more."""
         if self.claim is None:
             return ""
         return "broken" if any(evidence.breaks for evidence in self.on_claim) else "not refuted"
 
     @property
     def worst(self) -> Evidence | None:
-        """The finding that comes nearest to breaking the guarantee, or that breaks the claim."""
+        """The finding that comes nearest to breaking the guarantee or the claim, or that breaks it."""
         found = [*self.on_guarantee, *self.on_claim]
         return max(found, key=lambda evidence: evidence.share) if found else None
 

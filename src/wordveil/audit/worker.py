@@ -1,7 +1,7 @@
-"""Calls somebody's function again and again, in a process of its own: ``python worker.py package.module:function``.
+"""Calls somebody's function repeatedly in its own process: ``python worker.py package.module:function``.
 
-It is run by its path, perhaps by another interpreter that has no wordveil, so it needs the standard library alone.
-Requests and answers are lines of JSON. What the function prints goes to standard error, not between the answers.
+It is run by its path, perhaps by another interpreter without wordveil, so it uses only the standard library. Requests
+and answers are lines of JSON. Whatever the function prints goes to standard error, not between the answers.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["TooSlow", "call_all", "load", "quotes"]
 
 _BEAT = 0.2  # seconds between two signs of life
 _LEAST_QUOTED = 3  # letters
-_RINGS = 4  # in as long as a call may take: it is ended at most a fourth of that late
+_RINGS = 4  # alarms during the time that a call may take, so a call is ended at most a quarter of it late
 
 
 class TooSlow(BaseException):
-    """A call took too long; no ``except Exception`` of the function's own can swallow it."""
+    """A call took too long. Not an `Exception`, so that the function cannot swallow it."""
 
 
 def quotes(told: str, text: str) -> bool:
-    """Whether a message has a text in it, which is too long to be there by chance."""
+    """Whether a message contains a text that is too long to be there by chance."""
     return len(text) >= _LEAST_QUOTED and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", told) is not None
 
 
 def load(spec: str) -> Callable[[Any], Any]:
-    """Return what ``package.module:function`` names."""
+    """Return the function that ``package.module:function`` names."""
     module, _, path = spec.partition(":")
     found: Any = importlib.import_module(module)
     for name in path.split("."):
@@ -45,14 +45,14 @@ def load(spec: str) -> Callable[[Any], Any]:
 
 
 class _Alarm:
-    """Rings again and again, and ends a call that has taken longer than it may; a timer for each call would cost more.
+    """Rings repeatedly, and ends a call that has taken too long. A timer for each call would cost more.
 
-    Where there are no such signals, or not in this thread, calls take what they take.
+    Where there are no such signals, or in another thread, calls are never ended.
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self.since: float | None = None  # when the call began that is made now
+        self.since: float | None = None  # when the current call began
         self._before: Any = None
 
     def __enter__(self) -> _Alarm:
@@ -78,15 +78,15 @@ class _Alarm:
 def call_all(
     function: Callable[[Any], Any], texts: list[str], *, together: bool, timeout: float, beat: Callable[[], None]
 ) -> tuple[list[Any], list[float]]:
-    """Call the function on every text, or once on all `together`; return the outcomes, and the seconds each took.
+    """Call the function on every text, or once on all of them (`together`). Return the outcomes and their seconds.
 
-    An outcome is a str, or a dict that says how the call failed and whether the error repeats the text.
+    An outcome is a str, or a dict that says how the call failed and whether the error quotes the text.
     """
     outcomes: list[Any] = []
     took: list[float] = []
     alive = time.perf_counter()
     with _Alarm(timeout) as alarm:
-        for some in [texts] if together else zip(texts):  # the second: each text by itself
+        for some in [texts] if together else zip(texts):  # `zip` makes a tuple of each text
             alarm.since = started = time.perf_counter()
             try:
                 got = function(list(some) if together else some[0])
@@ -96,7 +96,7 @@ def call_all(
             except (KeyboardInterrupt, MemoryError):
                 alarm.since = None
                 raise
-            except BaseException as error:  # noqa: BLE001 - whatever it raises is an outcome, SystemExit too
+            except BaseException as error:  # noqa: BLE001 - any error is an outcome, even SystemExit
                 alarm.since = None
                 repeats = any(quotes(str(error), text) for text in some)
                 got = {"failed": type(error).__name__, "repeats": repeats}
@@ -127,13 +127,13 @@ def _as_outcomes(got: Any, count: int) -> list[Any]:
 
 
 def _forked(function: Callable[[Any], Any], texts: list[str], together: bool, timeout: float) -> list[Any]:
-    """Fork twice and return what either child makes of the texts; None for a child that ended without an answer."""
+    """Fork twice and return each child's outcomes, or None for a child that ended without an answer."""
     pipes = []
     for _ in range(2):
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            signal.alarm(int(timeout) + 2)  # a fork may leave locks that nobody will ever open
+            signal.alarm(int(timeout) + 2)  # a fork may inherit locks that nobody will ever release
             outcomes, _ = call_all(function, texts, together=together, timeout=timeout, beat=lambda: None)
             with os.fdopen(writer, "w") as out:
                 json.dump(outcomes, out)
@@ -150,8 +150,8 @@ def _forked(function: Callable[[Any], Any], texts: list[str], together: bool, ti
 
 
 def main() -> None:
-    """Answer requests until there are none."""
-    sys.path[0] = str(Path.cwd())  # not the folder of this file, whose names are its own
+    """Answer requests until there are no more."""
+    sys.path[0] = str(Path.cwd())  # instead of this file's folder, whose modules are none of the function's business
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wordveil.audit import Claim, Finding, Target, Verdict
 
 
-#: What a finding to replay says itself, or has no use for.
+#: Options that a replayed finding already contains or cannot use.
 _IN_REPLAY = (
     "epsilon", "mechanism", "space", "normalise", "option", "words", "draws", "seed", "repeat", "local", "delta",
     "table", "known_only", "error", "skip", "output", "overwrite",
@@ -41,7 +41,7 @@ def audit(
         Option(
             "--mechanism",
             "-m",
-            help="The mechanism to audit; graph if not given. Of a callable: the mechanism whose guarantee is claimed.",
+            help="The mechanism to audit; graph if not given. For a callable: the mechanism whose guarantee it claims.",
         ),
     ] = None,
     space: Annotated[
@@ -54,7 +54,7 @@ def audit(
         Option(
             "--all",
             help="Audit every mechanism that fits the space. Without --epsilon, each at 1 above the smallest ε it "
-            "accepts; without --space, each on the first bundled space that fits it.",
+            "accepts; without --space, each on the first bundled space it fits.",
         ),
     ] = False,
     words: Annotated[
@@ -112,7 +112,7 @@ def audit(
         float | None, Option(help="How many seconds one call may take; 10 if not given, and 60 for a run of --command.")
     ] = None,
     error: Annotated[
-        float | None, Option(help="The probability that an honest callable is found broken; 1e-6 if not given.")
+        float | None, Option(help="The probability of finding an honest callable broken; 1e-6 if not given.")
     ] = None,
     skip: Annotated[list[str] | None, Option(metavar="CHECK", help="A check to leave out; may be repeated.")] = None,
     output: Annotated[
@@ -127,12 +127,12 @@ def audit(
 ) -> None:
     """Measure how much a mechanism really reveals, and compare it with what the mechanism promises.
 
-    "holds" means that the promise was checked exactly, for all pairs of the audited words, where the probabilities are
+    "holds" means that the promise was checked exactly for all pairs of the audited words, where the probabilities are
     known, and that sampling did not refute it elsewhere. "broken" is wrong at most once in a million audits.
 
-    With --call, --command or --url it audits anything that turns words or texts into others, of wordveil or not,
-    against what is claimed of it. It then exits with 0 only if nothing contradicts the claim, and with 3 if it is
-    broken or the audit cannot tell.
+    With --call, --command or --url it audits anything that turns words or texts into others, whether from wordveil or
+    not, against a claim that you state. It then exits with 0 only if nothing contradicts the claim, and with 3 if the
+    claim is broken or the audit cannot tell.
 
     Examples:
 
@@ -198,7 +198,7 @@ def audit(
 
 
 def _try(auditor: Any, name: str, space: Any, epsilon: float | None) -> tuple[Verdict | None, str]:
-    """Audit a mechanism, or say why it does not fit this space or this ε."""
+    """Audit a mechanism, or return why it does not fit this space or this ε."""
     from wordveil._mechanisms import kind_named
     from wordveil.errors import WordveilError
 
@@ -234,7 +234,7 @@ def _show(verdicts: list[Verdict], skipped: list[tuple[str, str]]) -> None:
 
 
 def _target(call: str | None, command: str | None, url: str | None, given: dict[str, Any]) -> Target:
-    """Return what is audited, or refuse options that it has no use for."""
+    """Return what to audit. Refuse options that it cannot use."""
     from wordveil.audit import Command, Endpoint, Program
 
     if sum(one is not None for one in (call, command, url)) > 1:
@@ -256,7 +256,7 @@ def _target(call: str | None, command: str | None, url: str | None, given: dict[
 
 
 def _claim(epsilon: float, given: dict[str, Any]) -> Claim:
-    """Return what is claimed, its distances being those of a table, of a mechanism or of a space."""
+    """Return the claim, with distances from a table, a mechanism or a space."""
     from wordveil.audit import Claim, TableSpace
     from wordveil.spaces import BUNDLED, Space, load_space
 
@@ -269,7 +269,7 @@ def _claim(epsilon: float, given: dict[str, Any]) -> Claim:
     if given["option"]:
         raise OptionError("--option needs --mechanism.")
     if given["table"] and (space or normalise):
-        raise OptionError("give distances by --table or by --space.")
+        raise OptionError("give distances with --table or with --space, not both.")
     with while_at_work("opening the space…"):
         words: Space = (
             TableSpace.read(given["table"]) if given["table"] else load_space(space or BUNDLED[0], normalise=normalise)
@@ -280,7 +280,7 @@ def _claim(epsilon: float, given: dict[str, Any]) -> Claim:
 def _audit_callable(
     asked: dict[str, str | None], epsilon: float | None, how: dict[str, Any], given: dict[str, Any], as_json: bool
 ) -> None:
-    """Audit a callable, print and keep what was found, and exit with 3 unless the claim holds as far as seen."""
+    """Audit a callable, print and save the findings, and exit with 3 unless nothing contradicts the claim."""
     from wordveil.audit import audit_callable
     from wordveil.audit.report import HOLDS
 
@@ -309,7 +309,7 @@ def _audit_callable(
 
 
 def _replay(target: Target, path: Path, seconds: float | None, as_json: bool) -> None:
-    """Measure a finding again, and exit with 3 if it breaks the claim now."""
+    """Measure a finding again, and exit with 3 if it still breaks the claim."""
     from wordveil.audit import replay
 
     with while_at_work("measuring again…"):

@@ -31,7 +31,7 @@ _KeyName = Annotated[str, Argument(metavar="KEY", help="The name of the key.")]
 
 @app.command()
 def show(
-    key: Annotated[str | None, Argument(metavar="[KEY]", help="The name of a key; all if it is left out.")] = None,
+    key: Annotated[str | None, Argument(metavar="[KEY]", help="The name of a key. Default: all keys.")] = None,
     user: _User = None,
     config: _Config = None,
     as_json: Json = False,
@@ -92,7 +92,7 @@ def reset(key: _KeyName, user: _User = None, config: _Config = None, as_json: Js
 
 @contextmanager
 def _opened(config: Path | None) -> Iterator[tuple[Budgets, dict[str, Key]]]:
-    """Open the accounts that the settings name."""
+    """Open the accounts in the ledgers that the settings name."""
     for module in ("fastapi", "uvicorn"):
         needs(module, "serve", "the service")
     from wordveil.service import Settings

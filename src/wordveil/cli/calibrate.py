@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wordveil.stats import Estimate
 
 _PICTURES = ("histograms", "averages", "panels")
-_MOST_DIGITS = 18  # more words than any vocabulary has, and still a number that arrays know
+_MOST_DIGITS = 18  # more words than any vocabulary has, and still within 64 bits
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def calibrate(
     texts: Annotated[
         Path | None,
         Argument(
-            help="A file or folder of your own texts, attacked with context at every ε given and at the recommended "
+            help="A file or folder of your own texts, to attack with context at every ε given and at the recommended "
             "one.",
             show_default=False,
         ),
@@ -148,7 +148,7 @@ def calibrate(
         check_can_draw()
         needs("jinja2", "plots", "an HTML report")
     others = [_curve(path) for path in compare or []]
-    if not 0.0 < share <= 1.0:  # also where there is no target to refuse it
+    if not 0.0 < share <= 1.0:  # checked here, because without a target nothing else would refuse it
         raise OptionError("--share must lie above 0 and be at most 1.")
     if bounds.alternatives is not None and bounds.alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
@@ -165,7 +165,7 @@ def calibrate(
     with ProgressBar("calibrating", quiet=quiet) as progress:
         meter = calibration.meter_for(make, opened, settings, progress.watch)
         check_runs(meter.probe, engine)
-        if not meter.exact:  # a minute or more
+        if not meter.exact:  # takes a minute or more
             progress.tell_soon()
             progress.watch("looking at the mechanism", 0.0)
         attack = None if texts is None else _attack(texts, column, select, reader, seed, progress)
@@ -181,7 +181,7 @@ def calibrate(
 def _attack(
     path: Path, column: str | None, select: str, reader: str, seed: int, progress: ProgressBar
 ) -> Callable[[Mechanism[Any]], Estimate]:
-    """Return what attacks the texts of a file, with context."""
+    """Return a function that attacks the texts of a file with context."""
     from wordveil.attacks import attack_context
     from wordveil.cli.attack.shared import check_select, read_texts
     from wordveil.noise import Entropy

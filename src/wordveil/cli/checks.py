@@ -1,4 +1,4 @@
-"""Checks before any work: files that would be overwritten, options given twice, and options without effect."""
+"""Checks before any work: output files, options given twice, and options without effect."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from wordveil.errors import FileError, OptionError
 
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace existing files.")]
 
-#: Of the command that runs: the flag of every parameter that was on the command line.
+#: The flags of the running command's parameters that were given on the command line.
 _GIVEN: ContextVar[dict[str, str]] = ContextVar("given", default={})  # noqa: B039 - replaced, and never written to
 
 
 def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = (), overwrite: bool) -> None:
-    """Refuse at the beginning what cannot or must not be written at the end.
+    """Refuse before the work what could not or must not be written after it.
 
-    `inputs` is everything the command was given to read, spaces included, which may be the name of a file; no input is
-    ever replaced.
+    `inputs` is everything that the command was given to read, including the space, which may be a file. An input is
+    never replaced.
     """
     given = list(inputs)
     written = [path for path in files if path is not None]
@@ -39,7 +39,7 @@ def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = ()
 
 
 def check_no_input(path: Path, inputs: Iterable[str | Path | None]) -> None:
-    """Refuse a file that is one of the inputs, or a file that is there already in a folder among them."""
+    """Refuse an output that is one of the inputs, or an existing file in a folder among them."""
     from wordveil.files import file_errors, name_before
 
     with file_errors("write", path):
@@ -54,7 +54,7 @@ def check_no_input(path: Path, inputs: Iterable[str | Path | None]) -> None:
 
 
 def pictures_of(name: Path | None, *parts: str) -> list[Path]:
-    """Return the files of a picture, NAME.svg for the part "" and NAME-PART.svg for others, if they can be drawn."""
+    """Return the files of a figure: NAME.svg for the part "", and NAME-PART.svg for others. Check the format first."""
     if name is None:
         return []
     from wordveil.extras import check_target
@@ -64,7 +64,7 @@ def pictures_of(name: Path | None, *parts: str) -> list[Path]:
 
 
 def remember(order: Sequence[Any]) -> None:
-    """Keep what was on the command line, in its order; refuse a single option that is there twice."""
+    """Remember which options were on the command line. Refuse a single-valued option that was given twice."""
     given: dict[str, str] = {}
     for parameter in order:
         if parameter.param_type_name != "option":
@@ -83,9 +83,9 @@ def remember(order: Sequence[Any]) -> None:
 
 
 def refuse_given(why: str, *names: str) -> None:
-    """Refuse parameters of the command that have no effect on what it was asked.
+    """Refuse parameters that have no effect on what the command was asked to do.
 
-    `why`: what the flag is followed by in the sentence, such as "is for a table alone". `names`: the parameters.
+    `why` continues the sentence after the flag, such as "is only for tables". `names` are the parameters.
     """
     given = _GIVEN.get()
     for name in names:

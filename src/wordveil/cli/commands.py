@@ -1,4 +1,4 @@
-"""The command ``wordveil`` with all its parts, each of which is loaded when it is asked for."""
+"""The ``wordveil`` command and its subcommands, each loaded only when it is needed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _COMMANDS = (
     "audit", "vectors", "train", "reproduce", "lac", "serve", "proxy", "demo",
 )  # fmt: skip
 _GROUPS = ("attack", "budget", "plot")
-_ELSEWHERE = {"mechanisms": "lists", "spaces": "lists"}  # in a module of another name
+_ELSEWHERE = {"mechanisms": "lists", "spaces": "lists"}  # in a module with another name
 
 
 def app_with(asked: str | None) -> App:
-    """Return the command line with the command of this name alone, or with all of them if there is none."""
+    """Return the command line with only the named command, or with all of them if the name is not one of theirs."""
     app = App(
         name="wordveil",
         help="Rewrite text so that every word is plausibly deniable, under proved metric differential privacy.",
@@ -40,7 +40,7 @@ def app_with(asked: str | None) -> App:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "app":  # all of it, for those who look at it
+    if name == "app":  # with all commands, for tools that inspect it
         return app_with(None)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

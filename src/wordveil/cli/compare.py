@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from wordveil.spaces import Space
 
 _QUICK_EXAMPLES, _QUICK_DRAWS = 1500, 30_000
-_A_FEW = ("graph", "graph:k=3,first=1", "ring", "exponential", "laplace")  # of all kinds, and measured in minutes
+_A_FEW = ("graph", "graph:k=3,first=1", "ring", "exponential", "laplace")  # one of each kind, measured in minutes
 _VEILINGS, _ROWS = 5, 2000
-_LOOKED_FOR, _CANDIDATES = 1500, 8192  # words that the attacker looks for at each ε, and among which
-_MINUTES_EACH = 1.0  # of one mechanism at one level
+_LOOKED_FOR, _CANDIDATES = 1500, 8192  # how many words the attacker guesses at each ε, and from how many
+_MINUTES_EACH = 1.0  # for one mechanism at one level
 
 
 def compare(
@@ -44,7 +44,9 @@ def compare(
     ] = None,
     rows: Annotated[
         int | None,
-        Option(min=50, help="How many records of FILE to use at most, chosen at random (2,000), or of each data set."),
+        Option(
+            min=50, help="How many random records to use at most: of FILE (2,000 if not given) or of each data set."
+        ),
     ] = None,
     format_name: Format = None,
     encoding: Annotated[str, Option(help="The encoding of FILE, such as cp1252 (Excel) or utf-16.")] = "utf-8",
@@ -55,8 +57,8 @@ def compare(
             "--mechanism",
             "-m",
             metavar="NAME[:OPTION=VALUE,…][@SPACE]",
-            help="A mechanism, such as graph:k=5; may be repeated; or all that suit the space (all), which is the "
-            "default with --data. With FILE the default is a few.",
+            help="A mechanism, such as graph:k=5; may be repeated. all means every mechanism that suits the space, and "
+            "is the default with --data. The default with FILE is a few.",
         ),
     ] = None,
     task: Annotated[
@@ -66,7 +68,7 @@ def compare(
         list[float] | None,
         Option(
             metavar="P",
-            help="A success rate of the attacker; may be repeated. Default: .05 .1 .25 .4, with FILE .25 alone.",
+            help="A success rate of the attacker; may be repeated. Default: .05 .1 .25 .4, with FILE .25 only.",
         ),
     ] = None,
     prior: Annotated[
@@ -81,11 +83,15 @@ def compare(
         str | None, Option(help="Which words are veiled: all, or content words (the default with FILE).")
     ] = None,
     repeats: Annotated[
-        int | None, Option(min=1, help="How often to repeat each task: 2 by default, with FILE 5 or more.")
+        int | None, Option(min=1, help="How often to repeat each task; 2 if not given, and 5 with FILE (the least).")
     ] = None,
     draws: Annotated[
         int | None,
-        Option(min=1000, help="Draws the attacker learns from where probabilities are not known; 150,000, or 30,000."),
+        Option(
+            min=1000,
+            help="Draws from which the attacker learns probabilities that are not known; 150,000 if not given, and "
+            "30,000 with FILE or --quick.",
+        ),
     ] = None,
     quick: Annotated[bool, Option("--quick", help="Use few examples and draws, for a first look in minutes.")] = False,
     figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the frontier to this .png or .svg file.")] = None,
@@ -99,11 +105,11 @@ def compare(
 ) -> None:
     """Compare mechanisms at equal success of the attacker.
 
-    For each mechanism this prints the ε, the near loss (how well similar words can be told apart) and how useful the
+    For each mechanism, this prints the ε, the near loss (how well similar words can be told apart) and how useful the
     texts still are to an analyst who reads them through the mechanism's law, as a share of the way from random words to
     clean text, with 95% intervals. Texts are veiled in training and in testing. With FILE, the texts and labels are
-    your own and the attacker is the strongest available, which takes a minute or two for each mechanism and level; with
-    --data they are public data sets.
+    your own and the attacker is the strongest available, which takes a minute or two for each mechanism and level. With
+    --data, they are public data sets.
 
     Examples:
 
@@ -200,7 +206,7 @@ def compare(
             keep=keep,
             **how,
         )
-    for one, path in zip(attackers, drawn, strict=False):  # none, if no picture was asked for
+    for one, path in zip(attackers, drawn, strict=False):  # without --figure, `drawn` is empty
         save(draw_frontier(found.to_dict(), one), path)
     if as_json:
         print_facts({**told, **found.to_dict()})
@@ -213,7 +219,7 @@ def compare(
 def _check_source(
     source: Path | None, data: Path | None, columns: dict[str, str | None], task: list[str] | None, quick: bool
 ) -> bool:
-    """Return whether the texts are the user's own, or refuse options that do not go together."""
+    """Return whether the texts are the user's own. Refuse options that do not go together."""
     if (source is None) == (data is None):
         raise OptionError("give a FILE of your own, or --data and a folder of data sets.")
     if source is None:
@@ -232,7 +238,7 @@ def _check_source(
 def _settings(
     level: list[float] | None, select: str | None, repeats: int | None, draws: int | None, *, is_own: bool
 ) -> tuple[list[float], str, int, int]:
-    """Return the levels, which words are veiled, how often, and from how many draws an attacker learns."""
+    """Return the levels, the selection, the number of repeats, and the number of draws to learn from."""
     levels = sorted(set(level or ([0.25] if is_own else [0.05, 0.1, 0.25, 0.4])))
     if not all(0.0 < one < 1.0 for one in levels):
         raise OptionError("a --level is a probability between 0 and 1, such as 0.25.")
@@ -248,14 +254,14 @@ def _settings(
 
 
 def _check_labels(ends: tuple[list[Outcome], list[Outcome]]) -> None:
-    """Refuse labels that say nothing: without a way from random words to clean text there are no shares of it."""
+    """Refuse labels that cannot be predicted: with no gap between random words and clean text, shares mean nothing."""
     (random,), (clean,) = ends
     if clean.score <= random.score:
         raise InputError("the labels cannot be predicted from the clean texts, so there is nothing to compare.")
 
 
 def _attackers(attacker: str, prior: str, *, is_own: bool) -> tuple[str, ...]:
-    """Return by whose success mechanisms are made equal."""
+    """Return the attackers at whose success mechanisms are compared."""
     from wordveil.lab.experiments.attacker import PRIORS
     from wordveil.lab.experiments.comparison import SENTENCES
     from wordveil.lab.experiments.run import ATTACKERS
@@ -277,7 +283,7 @@ def _attackers(attacker: str, prior: str, *, is_own: bool) -> tuple[str, ...]:
 
 
 def _announce(found: dict[str, int], measured: int, who: str) -> None:
-    """Say what is about to be done, what was left out, and how long it takes."""
+    """Say what will be done, what was left out, and how long it takes."""
     left = [f"{found[name]:,} {what}" for name, what in (
         ("empty", "without a text or label"), ("rare_labels", "of rare labels")) if found[name]]  # fmt: skip
     without = f" (left out: {', '.join(left)})" if left else ""
@@ -301,7 +307,7 @@ def _first(space: Space, words: int) -> Space:
 def _contenders(
     mechanism: list[str] | None, space: str, opened: dict[str, Space], words: int, engine: str, *, is_own: bool
 ) -> list[Contender]:
-    """Return who takes part: those asked for, or all that suit the space, or a few of them."""
+    """Return the contenders: those asked for, all that suit the space, or a few of them."""
     from wordveil.lab.experiments.comparison import everyone
 
     if mechanism == ["all"] or not (mechanism or is_own):
@@ -311,7 +317,7 @@ def _contenders(
 
 
 def _contender(given: str, space: str, opened: dict[str, Space], words: int, engine: str) -> Contender:
-    """Read NAME[:OPTION=VALUE,…][@SPACE]."""
+    """Parse NAME[:OPTION=VALUE,…][@SPACE]."""
     from wordveil.lab.experiments.comparison import entrant
     from wordveil.spaces import load_space
 
@@ -344,7 +350,7 @@ def _show(found: Frontier) -> None:
 
 
 def _show_own(found: Frontier, reader: str, authors: int, repeats: int) -> None:
-    """Print a table for each level, and what its figures are."""
+    """Print a table for each level, and what its figures mean."""
     from rich.markup import escape
 
     from wordveil.lab.experiments.comparison import WHO

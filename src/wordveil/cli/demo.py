@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = Path(__file__).parent.parent / "data" / "sotu" / "addresses.csv"
 _SENTENCES = 7
-_FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loaded from another host, which no page of ours may do
+_FONT = re.compile(r"@font-face\s*\{[^}]*\}\s*")  # loads from another host, which no page of ours may do
 
 
 def demo(
@@ -58,7 +58,7 @@ def demo(
     from wordveil.text import Veil
 
     made = chosen.build()
-    veil = Veil(made, seed=seed, unproven=True)  # the sample is public, and the report says what is missing
+    veil = Veil(made, seed=seed, unproven=True)  # the sample is public, and the report names what is missing
     original = _opening()
     release = veil(original)
     console = Console(record=svg is not None, highlight=False, emoji=False, width=110 if svg else None)
@@ -76,13 +76,13 @@ def demo(
 
 
 def _opening() -> str:
-    """Return the opening of the first address of the sample."""
+    """Return the opening of the sample's first address."""
     with _SAMPLE.open(encoding="utf-8", newline="") as table:
         return " ".join(row["text"] for row in itertools.islice(csv.DictReader(table), _SENTENCES))
 
 
 def _marked(original: str, release: Release, *, plain: bool) -> tuple[Text, Text]:
-    """Colour the replaced words, more strongly where they changed; without colours, put *stars* around those."""
+    """Colour the replaced words, most strongly the changed ones. Without colours, mark those with *stars*."""
     from rich.text import Text
 
     before, after = Text(), Text()

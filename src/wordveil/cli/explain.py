@@ -17,7 +17,7 @@ def explain(
     top: Annotated[int, Option(min=1, help="The number of outputs to show.")] = 15,
     as_json: Json = False,
 ) -> None:
-    """Show what a word may become: its likeliest outputs, its chance of staying, and how widely it is spread.
+    """Show what a word may become: its likeliest outputs, how often it stays, and how widely it is spread.
 
     Examples:
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 def geometry(
     space: Annotated[str, Argument(help="A bundled space or the path of an embedding file.")] = "glove-50k",
     normalise: Normalise = False,
-    words: Annotated[str, Option(help="How many words to measure distances on, drawn at random, or all.")] = "5000",
+    words: Annotated[str, Option(help="How many random words to measure distances on, or all.")] = "5000",
     k: Annotated[
         list[int] | None,
         Option(
             min=0, help="The k of a neighbour graph to measure (0: the spanning tree); may be repeated. Default: 10."
         ),
     ] = None,
-    seed: Annotated[int, Option(min=0, help="Random seed of the choice of words.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed for the choice of words.")] = 0,
     figure: Annotated[
         Path | None, Option(metavar="NAME", help="Draw NAME.png or NAME.svg, and NAME-growth beside it.")
     ] = None,

@@ -1,4 +1,4 @@
-"""How commands are declared, and how ``--help`` looks: plain text that fits any terminal, examples to be copied."""
+"""Declares commands and formats ``--help``: plain text that fits any terminal, with examples to copy."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from wordveil.cli.checks import remember
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
-_WHOLE = 1000  # letters: longer than any first sentence
+_WHOLE = 1000  # letters; longer than any first sentence
 _GO_ON = " \\"
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_NAMES_END = 24  # columns: where the text of an option begins; a longer name has a line of its own
+_NAMES_END = 24  # the widest column of option names; a longer name gets a line of its own
 _KEPT_WHOLE = re.compile(r"`[^`]*`|\[\[[^]]*\]+|\[[^]]*\]|'[^']*'|<[^>]*>|\{[^}]*\}|\b\w = \S+")
 _HARD_SPACE = "\N{NO-BREAK SPACE}"
-#: What stands for the value of an option that names none itself, by its type.
+#: The placeholder for an option's value, by type, if the option names none.
 _VALUES: dict[object, str] = {float: "X", int: "N", Path: "FILE", str: "NAME"}
 
 
 class _Shown:
-    """How a command is shown and how it takes its options, whichever version of typer is below."""
+    """How a command is shown and parses its options, with any supported version of typer."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters."""
         return _trusting(super().get_params(ctx))  # type: ignore[misc]
 
-    def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - a list of commands wraps, and cuts nothing
+    def get_short_help_str(self, limit: int = _WHOLE) -> str:  # noqa: ARG002 - our lists wrap, so nothing is cut
         """Return the first sentence of the help."""
         return str(super().get_short_help_str(_WHOLE))  # type: ignore[misc]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what stands behind the name of the command in the line of its usage."""
+        """Return what follows the command's name in the usage line."""
         named = [_usage(one) for one in self.get_params(ctx) if one.param_type_name == "argument"]
         inner = ["COMMAND [ARGS]..."] if isinstance(self, TyperGroup) else []
         return ["[OPTIONS]", *named, *inner]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, the options and the commands below."""
+        """Write the arguments, the options and the subcommands."""
         shown = [one for one in self.get_params(ctx) if not getattr(one, "hidden", False)]
         for title, kind in (("Arguments", "argument"), ("Options", "option")):
             _write_list(title, [(_names(one), _told(one)) for one in shown if one.param_type_name == kind], formatter)
@@ -56,7 +56,7 @@ class _Shown:
             self.format_commands(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands below."""
+        """Write the subcommands."""
         names = self.list_commands(ctx) if isinstance(self, TyperGroup) else []
         below = [(name, self.get_command(ctx, name)) for name in names]  # type: ignore[attr-defined]
         _write_list("Commands", [(name, one.get_short_help_str()) for name, one in below], formatter)
@@ -68,15 +68,15 @@ def _usage(argument: Any) -> str:
 
 
 def named(parameter: Any) -> str:
-    """Return what a parameter is called in a sentence."""
+    """Return a parameter's name, as used in a sentence."""
     return _value(parameter) if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
 
 
 def wanted(parameter: Any) -> str:
-    """Say what a parameter takes: a number, and between which limits."""
+    """Describe the values that a parameter takes: a kind of number, and its limits."""
     descriptor = getattr(parameter, "type_descriptor", None)  # in newer versions of typer
     kind = str(getattr(getattr(parameter, "type", None), "name", "") if descriptor is None else descriptor.annotation)
-    what = "a whole number" if "int" in kind else "a number"  # nothing else is refused for its type
+    what = "a whole number" if "int" in kind else "a number"  # only numbers are refused for their type
     low, high = _limit(parameter, "min"), _limit(parameter, "max")
     if low is not None and high is not None:
         return f"{what} from {low:g} to {high:g}"
@@ -88,7 +88,7 @@ def _value(parameter: Any) -> str:
 
 
 def _names(parameter: Any) -> str:
-    """Write an option's names and what its value is called."""
+    """Return an option's names and the placeholder for its value."""
     if parameter.param_type_name == "argument":
         return _value(parameter)
     names = ", ".join(sorted(parameter.opts, key=len))
@@ -98,14 +98,14 @@ def _names(parameter: Any) -> str:
 
 
 def _told(parameter: Any) -> str:
-    """Write what an option is for, its default and its limits."""
+    """Return an option's help, default and limits."""
     default, notes = parameter.default, []
     if isinstance(default, (str, int, float)) and not isinstance(default, bool) and parameter.show_default:
         notes.append(f"default: {default:g}" if isinstance(default, float) else f"default: {default}")
     low, high = (_limit(parameter, name) for name in ("min", "max"))
     if high is not None:
         notes.append(f"at most {high:g}" if low is None else f"{low:g} to {high:g}")
-    elif low is not None and low > 1:  # nobody needs to be told that there are no fewer than one
+    elif low is not None and low > 1:  # a minimum of 0 or 1 goes without saying
         notes.append(f"at least {low:g}")
     if parameter.required and parameter.param_type_name == "option":
         notes.append("required")
@@ -118,7 +118,7 @@ def _limit(parameter: Any, name: str) -> Any:
 
 
 def _write_list(title: str, rows: Sequence[tuple[str, str]], formatter: Any) -> None:
-    """Write names and what they are in two columns; no word, bracket or quoted example is broken at an end of line."""
+    """Write two columns. Never break a word, a bracket or a quoted example at the end of a line."""
     if not rows:
         return
     with formatter.section(title):
@@ -135,16 +135,16 @@ def _write_list(title: str, rows: Sequence[tuple[str, str]], formatter: Any) -> 
 
 
 class _Command(_Shown, TyperCommand):
-    """A command whose examples are broken only where a shell goes on reading."""
+    """A command whose examples are broken only where a shell continues the line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the arguments, and keep which options were among them."""
+        """Parse the arguments, and remember which options were among them."""
         if not ctx.resilient_parsing:
             remember(self.make_parser(ctx).parse_args(list(args))[2])
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it
-        """Write the help; an indented paragraph of it is an example."""
+        """Write the help. An indented paragraph is an example."""
         for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
             formatter.write_paragraph()
             with formatter.indentation():
@@ -162,13 +162,13 @@ def _trusting(params: list[Any]) -> list[Any]:
 
 
 class _Trusting:
-    """Takes values as they are that need no check: defaults, and text where text is asked for.
+    """Accepts values that need no check as they are: defaults, and text for a text parameter.
 
-    Newer versions of typer have every value checked by pydantic, which takes a tenth of a second to load.
+    Newer versions of typer have pydantic check every value, and loading pydantic takes a tenth of a second.
     """
 
     def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
-        """Return a value as the command takes it."""
+        """Return the value to pass to the command."""
         source = ctx.get_parameter_source(param.name)
         if source is not None and source.name == "DEFAULT":
             return value
@@ -197,7 +197,7 @@ def _write_example(example: str, formatter: Any) -> None:
 
 
 def _parts(words: list[str]) -> list[str]:
-    """Put every option together with its value."""
+    """Join every option with its value."""
     parts: list[str] = []
     for word in words:
         if parts and parts[-1].startswith("-") and " " not in parts[-1] and not word.startswith("-"):
@@ -208,17 +208,17 @@ def _parts(words: list[str]) -> list[str]:
 
 
 class _Group(_Shown, TyperGroup):
-    """A command with commands below it."""
+    """A command with subcommands."""
 
 
 class App(typer.Typer):
-    """A command with commands below it."""
+    """A command with subcommands."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(cls=_Group, no_args_is_help=True, rich_markup_mode=None, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[CommandT], CommandT]:
-        """Add a command, as `typer.Typer.command` does; a parameter that is a dataclass stands for all its fields."""
+        """Add a command, like `typer.Typer.command`. A parameter that is a dataclass stands for all its fields."""
         add = super().command(name, cls=_Command, **options)
 
         def added(command: CommandT) -> CommandT:
@@ -231,7 +231,7 @@ class App(typer.Typer):
 
 
 def _name_values(command: Callable[..., Any]) -> None:
-    """Name the value of an option by its type, where the option does not name it."""
+    """Name the values of options by their types, unless the options name them."""
     for one in inspect.signature(command, eval_str=True).parameters.values():
         type_, *told = get_args(one.annotation) if hasattr(one.annotation, "__metadata__") else (one.annotation,)
         while get_args(type_):  # `list[float] | None`
@@ -242,9 +242,9 @@ def _name_values(command: Callable[..., Any]) -> None:
 
 
 def _unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the command with an option for each field of its dataclasses, whose defaults are those of the default.
+    """Return the command with one option for each field of its dataclasses. The default's fields are the defaults.
 
-    Its annotations are objects, evaluated once: typer would make new ones of strings.
+    The annotations are evaluated once and stay the same objects; from strings, typer would make new ones.
     """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
@@ -269,6 +269,6 @@ def _unfolded(command: Callable[..., Any]) -> Callable[..., Any]:
             given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
         return command(**given)
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # where `inspect` looks first
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # `inspect` looks here first
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run

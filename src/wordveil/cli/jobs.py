@@ -1,4 +1,4 @@
-"""A job of ``wordveil privatize``: what it learns first, where its output goes, how it runs, and what it says."""
+"""A job of ``wordveil privatize``: what it learns first, where its output goes, how it runs, and what it reports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def open_job(
     again: tuple[bool, bool],
     unveiled: bool,
 ) -> FileJob | StreamJob:
-    """Return a job that writes to a file or folder, to another place or to a stream; refuse what would not be kept."""
+    """Return a job that writes to a file or folder, a remote address or a stream. Refuse options it cannot honour."""
     from wordveil.files import file_errors
     from wordveil.io import Destination, FileJob, StreamJob, format_of, is_remote, written_remotely
     from wordveil.io.streams import packing_of
@@ -56,7 +56,7 @@ def open_job(
     with file_errors("write", target or "standard output"):
         is_stream = target is None or not (target.is_file() or target.is_dir() or not target.exists())
     if target is not None and not is_stream:
-        # A format that cannot be packed is meant by such a name, too.
+        # Look through .gz and .zst, even for formats that cannot be compressed, to find the format that is meant.
         meant, form = format_of(target.with_suffix("") if packing_of(target) else target), plan.pieces[0].format
         if not plan.is_many and not named and meant not in (None, form):
             raise OptionError(
@@ -79,7 +79,7 @@ def open_job(
 
 
 def _close(stream: BinaryIO) -> None:
-    with suppress(OSError):  # what could not be written was told
+    with suppress(OSError):  # failed writes have been reported
         stream.close()
 
 
@@ -100,8 +100,8 @@ def check_report(report: str | None, plan: Plan, output: str | None, *, replace:
 
 
 def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int, quiet: bool) -> Tally:
-    """Run a job to its end, with a bar; one that is interrupted says how to continue."""
-    gc.freeze()  # the space and all that was loaded stay to the end: no need to look through them, here or in a worker
+    """Run a job to its end with a progress bar. If it is interrupted, say how to continue."""
+    gc.freeze()  # what is loaded stays to the end, so neither this process nor a worker needs to scan it again
     try:
         with ProgressBar("veiling", plan.size, quiet=quiet) as bar:
 
@@ -110,7 +110,7 @@ def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int,
 
             return job.run(veils, watch, workers)
     except BrokenPipeError:
-        # Nobody reads the output any more. What is still in the buffer must go somewhere at the end.
+        # Nobody reads the output any more, but what is still in the buffer must go somewhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(_BROKEN_PIPE) from None
     except KeyboardInterrupt:
@@ -120,19 +120,19 @@ def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int,
 
 
 def write_report(facts: dict[str, Any], report: str) -> None:
-    """Write a report to a file that only its owner may read, or to standard output."""
+    """Write a report to standard output, or to a file that only its owner may read."""
     from wordveil.files import write_whole
 
-    # A file name may not be UTF-8; JSON can still say it, as an escape.
+    # A file name may not be UTF-8. JSON can still hold it, escaped.
     text = json.dumps(facts, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
     if report == STREAM:
         sys.stdout.write(text)
     else:
-        write_whole(Path(report), text, mode=0o600)  # it has exact counts: for the owner
+        write_whole(Path(report), text, mode=0o600)  # its exact counts are for the owner only
 
 
 def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool, report: str | None) -> None:
-    """Say what was done and what is guaranteed, and where more is said."""
+    """Say what was done, what is guaranteed, and where to find more."""
     counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
     job = facts["job"]
     records += f" ({', '.join([*job['formats'], *job['packing'], *([job['encoding']] if job['encoding'] else [])])})"
@@ -158,13 +158,13 @@ def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool, report: str 
 
 
 def warn(*sentences: str) -> None:
-    """Say what is not promised or protects little, whatever other options are given: no --quiet, no --report."""
+    """Print warnings about missing or weak guarantees. No option silences them."""
     for sentence in sentences:
         typer.echo(f"wordveil: warning: {sentence}", err=True)
 
 
 class Common(NamedTuple):
-    """How to learn which words are common, and below which likelihood a word is rare."""
+    """How to learn which words are common, and below which probability a word is rare."""
 
     epsilon: float
     longest: int
@@ -175,7 +175,7 @@ class Common(NamedTuple):
 def common_options(
     select: str, below: float | None, epsilon: float | None, height: int | None, words: int | None
 ) -> Common | None:
-    """Return the options of ``--select rare``, or None for another selection, with which none of them may be given."""
+    """Return the options of ``--select rare``, or None for another selection, for which none of them may be given."""
     if select != "rare":
         given = {"--rare-below": below, "--tree-epsilon": epsilon, "--tree-height": height, "--tree-words": words}
         for name, value in given.items():
@@ -193,7 +193,7 @@ def common_options(
 def learn_rare_words(
     job: FileJob | StreamJob, plan: Plan, made: Mechanism[Any], common: Common, seed: int | None, *, quiet: bool
 ) -> RareWords:
-    """Learn from the whole input of a job which words are common, and return what finds the others."""
+    """Learn from a job's whole input which words are common. Return what finds the others."""
     from wordveil.io import learn_common_words
     from wordveil.noise import Entropy
     from wordveil.text import NgramTree, RareWords
@@ -210,10 +210,10 @@ def learn_rare_words(
 def language_and_check(
     made: Mechanism[Any], language: str | None, *, is_list_used: bool
 ) -> tuple[str, Callable[[list[str]], None]]:
-    """Return the language of the function words, and what looks at texts and refuses or warns of another language.
+    """Return the language of the function words, and a function that refuses or warns of texts in another language.
 
-    The language is the one that was given, else that of the space, else English. A list of function words is never
-    applied to texts in another language, unless somebody says that they are in its own.
+    The language is the one given, otherwise the space's, otherwise English. A list of function words is never applied
+    to texts in another language unless the user has set their language.
     """
     from wordveil.text import language_name
 
@@ -240,7 +240,7 @@ def language_and_check(
 
 
 def _language_of(made: Mechanism[Any]) -> str:
-    """Return the language of the words that are drawn, "" if it cannot be told."""
+    """Return the language of the words that are drawn, or "" if it is unknown."""
     from wordveil.spaces import BUNDLED
     from wordveil.text import language_of_words
 
@@ -262,7 +262,7 @@ def on_spark(
     quiet: bool,
     **how: Any,
 ) -> None:
-    """Veil a file or a folder on Spark, and say what was done."""
+    """Veil a file or folder on Spark, and report what was done."""
     if source == STREAM or output in (None, STREAM):
         raise OptionError("--engine spark reads a file or folder and writes a folder; give INPUT and -o FOLDER.")
     from wordveil.io import Tally, format_named, format_of
@@ -284,8 +284,8 @@ def on_spark(
     privatize_files(source, str(output), columns or [], form.name, tell=tell, report=told.append, **how)
     if not told:
         if report is not None:
-            raise FileError(f"{output} was complete, so nothing was drawn; its report is that of the first run.")
-        typer.echo(f"wordveil: {output} was complete, so nothing was drawn.", err=True)
+            raise FileError(f"{output} was complete already, so nothing was drawn; the first run wrote the report.")
+        typer.echo(f"wordveil: {output} was complete already, so nothing was drawn.", err=True)
         return
     if report is not None:
         write_report(told[0], report)

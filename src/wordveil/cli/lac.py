@@ -23,13 +23,11 @@ def lac(
     chosen: Chosen = Chosen(mechanism="exponential"),
     records: Annotated[
         list[int] | None,
-        Option("--records", "-n", min=1, help="Number of users, or of records of one shape and label; repeatable."),
+        Option("--records", "-n", min=1, help="Number of users, or of records with one shape and label; repeatable."),
     ] = None,
     delta: Annotated[float, Option(help="The δ that may be spent on a user.")] = 1e-6,
     per_user: Annotated[int, Option(min=1, help="How many records one user may give.")] = 1,
-    record_words: Annotated[
-        int | None, Option(min=1, help="promise: how many words to veil in a record at most.")
-    ] = None,
+    record_words: Annotated[int | None, Option(min=1, help="promise: the most words to veil in a record.")] = None,
     sample: Annotated[float | None, Option(metavar="Q", help="promise: sample this share of the records.")] = None,
     no_shuffle: Annotated[bool, Option("--no-shuffle", help="promise: do not shuffle.")] = False,
     threshold: Annotated[int | None, Option(metavar="K", help="promise: suppress texts that occur less often.")] = None,
@@ -43,7 +41,7 @@ def lac(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Show what mixing many users' records is worth: in privacy (promise), and in accuracy too (simulate).
+    """Show what mixing many users' records is worth: in privacy (promise), and also in accuracy (simulate).
 
     Each user's words are randomised, and the records are shuffled, sampled or thresholded. No data is needed.
 
@@ -58,7 +56,7 @@ def lac(
     rate = check_epsilon(chosen.epsilon)
     if task not in _TASKS:
         raise OptionError(f"unknown task {task!r}; choose one of {', '.join(_TASKS)}.")
-    if not 0.0 < threshold_rate < 1.0:  # also without a threshold, which would refuse it
+    if not 0.0 < threshold_rate < 1.0:  # checked here, because without a threshold nothing else would refuse it
         raise OptionError("--threshold-rate must lie between 0 and 1, both excluded.")
     if threshold is None:
         refuse_given("belongs to --threshold", "threshold_rate")
@@ -128,8 +126,8 @@ def _show_stages(found: dict[int, list[Stage]], *, as_json: bool) -> None:
     console.print(
         "The shape of a record is everything about it that is released unchanged: words left alone, what lies between "
         "words, which words are veiled or outside the vocabulary, lengths of numbers, copied capitals. A record hides "
-        "only among those of its shape and label: if there are several shapes, ask with the number of records of the "
-        "rarest, and without --sample."
+        "only among those of its shape and label: if there are several shapes, give the number of records of the "
+        "rarest one, and leave out --sample."
     )
 
 

@@ -1,4 +1,4 @@
-"""``wordveil mechanisms`` and ``wordveil spaces``: what there is to choose from."""
+"""``wordveil mechanisms`` and ``wordveil spaces``: what you can choose from."""
 
 from __future__ import annotations
 

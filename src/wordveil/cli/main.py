@@ -1,4 +1,4 @@
-"""The process of the command ``wordveil``: how it ends, and what people see when something is wrong."""
+"""The process of the ``wordveil`` command: how it ends, and what users see when something is wrong."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _PARAMETER = re.compile("`([a-z_]+)(?:='([^`']*)')?`")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command and leave the process.
+    """Run the command and exit the process.
 
-    The exit status is 0 on success, 1 for an internal error, 2 for a mistake in what was asked, 130 if it was stopped,
+    The exit status is 0 on success, 1 for an internal error, 2 for a mistake in the request, 130 if it was stopped,
     and 141 if nobody reads the output any more.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -34,43 +34,43 @@ def main(arguments: list[str] | None = None) -> None:
         _print_what_can_be_printed()
         code = _run([part for part in arguments if part != "--debug"])
     except SystemExit as left:
-        if not isinstance(left.__context__, BrokenPipeError):  # from which rich makes an exit of its own
+        if not isinstance(left.__context__, BrokenPipeError):  # which rich turns into an exit
             raise
         code = _tell(left.__context__, arguments)
     except BaseException as error:
         if debug:
             raise
-        # An import makes another error of an interrupt.
+        # An interrupt during an import may surface as another error.
         code = _tell(KeyboardInterrupt() if interrupts else error, arguments)
     sys.exit(code)
 
 
 def _watch_for_interrupts() -> list[int]:
-    """Return a list that is empty until somebody has pressed Ctrl-C."""
+    """Return a list that stays empty until somebody presses Ctrl-C."""
     seen: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         seen.append(number)
         signal.default_int_handler(number, frame)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # or it is ignored, or another's
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise it is ignored or handled elsewhere
         with suppress(ValueError):  # not the main thread
             signal.signal(signal.SIGINT, interrupt)
     return seen
 
 
 def _have_idle_threads_sleep() -> None:
-    """Let the threads of numpy's BLAS, one for each core, sleep while they wait.
+    """Let the threads of numpy's BLAS, one per core, sleep while they wait.
 
-    They would first run idle for some 2^26 cycles, which for a sentence is an eighth of the work on two cores, and more
-    on every further one. It is read when numpy is loaded, and a choice of the user's stands.
+    They would spin for 2^26 cycles first. For one sentence, that is an eighth of the work on two cores, and more on
+    every further core. numpy reads the setting when it is loaded. A value set by the user stands.
     """
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "16")  # the logarithm of the cycles
 
 
 def _run(arguments: list[str]) -> int:
-    # Here and not above, so that a Ctrl-C while it loads is caught too. Typer's own `main` is passed by: it would make
-    # an exit status of a Ctrl-C or a broken pipe, and say nothing.
+    # Imported here, so that a Ctrl-C while it loads is caught, too. Typer's own `main` is not used: it would turn a
+    # Ctrl-C or a broken pipe into an exit status without a message.
     import typer
 
     command = _command(arguments)
@@ -81,17 +81,17 @@ def _run(arguments: list[str]) -> int:
     except typer.Exit as left:
         code = int(left.exit_code)
     except Exception as error:
-        if type(error).__name__ != "NoArgsIsHelpError":  # whose class has moved
+        if type(error).__name__ != "NoArgsIsHelpError":  # by name, because the class has moved between versions
             raise
         typer.echo(str(error) if not hasattr(error, "format_message") else error.format_message())
         code = 0
     if sys.stdout is not None:
-        sys.stdout.flush()  # where it can still be told that it failed
+        sys.stdout.flush()  # here a failure can still be reported
     return code
 
 
 def _command(arguments: list[str]) -> Any:
-    """Return the command line; of its commands only the one that is asked for, since each takes time to prepare."""
+    """Return the command line with only the requested command, because preparing each takes time."""
     return _prepared(next((part for part in arguments if not part.startswith("-")), None))
 
 
@@ -105,7 +105,7 @@ def _prepared(asked: str | None) -> Any:
 
 
 def _dump_no_core() -> None:
-    """Make sure that a crash leaves no copy of this process's memory, which holds the text, in a file."""
+    """Make sure that a crash leaves no file with a copy of this process's memory, which holds the text."""
     with suppress(ImportError, ValueError, OSError):  # not on every system
         import resource
 
@@ -113,8 +113,8 @@ def _dump_no_core() -> None:
 
 
 def _print_what_can_be_printed() -> None:
-    """Let a terminal that knows few characters show question marks for the others."""
-    if sys.stderr is None:  # closed; what is said goes nowhere, and no other file may take its number
+    """Show question marks for characters that a terminal does not know."""
+    if sys.stderr is None:  # closed: messages go nowhere, and no other file may get its descriptor
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
@@ -124,10 +124,10 @@ def _print_what_can_be_printed() -> None:
 def _tell(error: BaseException, arguments: list[str]) -> int:
     """Say in one sentence why the command ended, and return its exit status."""
     if isinstance(error, KeyboardInterrupt):
-        exec("")  # noqa: S102 - Python ends by the signal if the last exec, as of some import, was interrupted
+        exec("")  # noqa: S102 - if the last exec, such as an import, was interrupted, Python would end by the signal
         _say("stopped.")
         return _STOPPED
-    if isinstance(error, BrokenPipeError):  # nobody reads our output any more, and nothing more is to be said
+    if isinstance(error, BrokenPipeError):  # nobody reads our output any more, so there is nothing to say
         _drop_what_is_left()
         return _BROKEN_PIPE
     if isinstance(error, WordveilError):
@@ -143,7 +143,7 @@ def _tell(error: BaseException, arguments: list[str]) -> int:
 
 
 def _with_flags(sentence: str, arguments: list[str]) -> str:
-    """Put the flags of the command that was run in the place of parameters, which the library names in backticks."""
+    """Replace parameters, which the library names in backticks, by the flags of the command that was run."""
     command = _command(arguments)
     for part in arguments:
         command = getattr(command, "commands", {}).get(part, command)
@@ -152,7 +152,7 @@ def _with_flags(sentence: str, arguments: list[str]) -> str:
         long = next((name for name in option.opts if name.startswith("--")), None)
         if long is not None:
             name = long.removeprefix("--").replace("-", "_")
-            flags |= {option.name: long, name: long, f"{name}s": long}  # one flag for each column of `columns`
+            flags |= {option.name: long, name: long, f"{name}s": long}  # the flag of one column stands for `columns`
 
     def shown(found: re.Match[str]) -> str:
         if found[1] not in flags:
@@ -168,18 +168,18 @@ def _tell_of_usage(error: BaseException) -> int:
     if isinstance(error, typer.Abort):
         _say("stopped.")
         return _STOPPED
-    # The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
+    # An error of the command-line library, such as an unknown option. Its class has moved between versions.
     if not isinstance(error, typer.BadParameter.__mro__[2]):
         _say(f"internal error ({type(error).__name__}); no original text was written. Add --debug for a traceback.")
         return _FAULT
-    context = getattr(error, "ctx", None)  # of the command that was asked for; there is none for an unknown one
+    context = getattr(error, "ctx", None)  # of the requested command; missing for an unknown one
     asked = "wordveil" if context is None else context.command_path
     _say(f"{_usage_mistake(error)}; see {asked} --help.")
     return _MISTAKE
 
 
 def _usage_mistake(error: Any) -> str:
-    """Say what is wrong with a command line in our own words; those of the library change."""
+    """Say what is wrong with a command line in our own words, because the library's change between versions."""
     from wordveil.cli.help import named, wanted
 
     kind, message = type(error).__name__, str(getattr(error, "message", None) or "")
@@ -195,7 +195,7 @@ def _usage_mistake(error: Any) -> str:
         said = f"there is no option {option}" + (f" (did you mean {near[0]}?)" if near else "")
     elif message.startswith("No such command"):
         said = f"there is no command {message.removeprefix('No such command ').partition('.')[0]}"
-    elif "extra argument" in message:  # which may be text that was meant to be veiled
+    elif "extra argument" in message:  # not quoted, because it may be text that was meant to be veiled
         said = "there are more arguments than the command takes (quote one with spaces in it)"
     elif kind == "BadOptionUsage" and option:
         said = f"{option} needs a value" if "requires" in message else f"{option} takes no value"
@@ -203,7 +203,7 @@ def _usage_mistake(error: Any) -> str:
 
 
 def _drop_what_is_left() -> None:
-    """Discard what is still in the buffers, so that nothing fails at the very end."""
+    """Discard what is left in the buffers, so that nothing fails at exit."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # closed, or no file
             stream.flush()
@@ -216,5 +216,5 @@ def _say(sentence: str) -> None:
     try:
         sys.stderr.write(f"wordveil: {sentence}\n")
         sys.stderr.flush()
-    except OSError:  # nobody can be told, but the exit status can still be right
+    except OSError:  # the message is lost, but the exit status can still be right
         _drop_what_is_left()

@@ -89,7 +89,7 @@ def match(
 
 
 def _options(given: list[str], count: int) -> list[dict[str, Any]]:
-    """Sort the options by the mechanism that each is for."""
+    """Group the options by the mechanism they belong to."""
     sorted_: list[list[str]] = [[] for _ in range(count)]
     for one in given:
         numbered = _NUMBERED.fullmatch(one)

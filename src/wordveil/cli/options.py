@@ -1,4 +1,4 @@
-"""Options that several commands share, and how they become a mechanism."""
+"""Options that several commands share, and how to make a mechanism from them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 _NAMED = {"none": None, "true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-#: What a mechanism is made with beside its options, and the flags for it.
+#: Arguments of a mechanism that are not options of it, with their own flags.
 _NO_OPTIONS = {"epsilon": "epsilon", "space": "space", "name": "mechanism"}
-_MOST_DIGITS = 300  # Python refuses to read much longer ones, and no option has any
+_MOST_DIGITS = 300  # Python refuses to parse much longer numbers, and no option needs any
 
 MechanismName = Annotated[
     str, Option("--mechanism", "-m", help="How words are replaced; `wordveil mechanisms` lists them.")
@@ -88,13 +88,13 @@ PublicPrior = Annotated[
 
 
 def check_can_print(is_wanted: bool = True) -> bool:
-    """Refuse, before any work is done, results that could not be printed."""
+    """Refuse, before any work, results that could not be printed."""
     if sys.stdout is None:
         raise FileError("standard output is closed, so there is nowhere to print to.")
     return is_wanted
 
 
-# Every command that has it prints, either JSON or a table.
+# Every command with this option prints either JSON or a table.
 Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.", callback=check_can_print)]
 
 
@@ -104,8 +104,10 @@ def stdout() -> Console:
 
     check_can_print()
     return Console(
-        highlight=False, emoji=False, width=None if sys.stdout.isatty() else 140
-    )  # a file has no width of its own
+        highlight=False,
+        emoji=False,
+        width=None if sys.stdout.isatty() else 140,  # a file has no width of its own
+    )
 
 
 def print_facts(facts: Any) -> None:
@@ -116,7 +118,7 @@ def print_facts(facts: Any) -> None:
 def print_table(
     title: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, caption: str | None = None
 ) -> None:
-    """Print results as a table, whose first `left` columns are text and whose others are figures."""
+    """Print results as a table. The first `left` columns are text, the others are figures."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", caption=caption, caption_justify="left")
@@ -135,18 +137,18 @@ def stderr() -> Console:
 
 
 def on_terminal() -> bool:
-    """Return whether somebody may be watching, without loading rich, which is slow."""
+    """Return whether somebody may be watching. Does not load rich, which is slow."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
 def while_at_work(what: str) -> AbstractContextManager[object]:
-    """Show a spinner until the block ends; on a terminal only."""
+    """Show a spinner until the block ends, if this is a terminal."""
     return stderr().status(what) if on_terminal() else nullcontext()
 
 
 @contextmanager
 def _opening(title: str, *, quiet: bool) -> Iterator[None]:
-    """Show a spinner while a space is opened, or a progress bar if its graph has to be made."""
+    """Show a spinner while a space opens, or a progress bar if its graph must be built."""
     from wordveil.cli.progress import ProgressBar
     from wordveil.progress import watched_by
 
@@ -156,7 +158,7 @@ def _opening(title: str, *, quiet: bool) -> Iterator[None]:
         bars: list[ProgressBar] = []
 
         def watch(what: str, share: float) -> None:
-            if not bars:  # it will take a while, then
+            if not bars:  # it will take a while
                 waiting.close()
                 bars.append(stack.enter_context(ProgressBar(f"{title}, once:", quiet=quiet, at_once=True)))
             bars[0].watch(what, share)
@@ -166,7 +168,7 @@ def _opening(title: str, *, quiet: bool) -> Iterator[None]:
 
 
 def check_epsilon(epsilon: float | None) -> float:
-    """Return an epsilon that makes sense, or say how to choose one."""
+    """Return a valid epsilon, or raise an error that says how to choose one."""
     if epsilon is None:
         raise OptionError(
             "--epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "
@@ -178,10 +180,10 @@ def check_epsilon(epsilon: float | None) -> float:
 
 
 def check_not_in_report(**given: object) -> None:
-    """Refuse options that the report of a release says already."""
+    """Refuse options that the report of a release already contains."""
     for name, value in given.items():
         if value is not None and value != []:
-            raise OptionError(f"--{name} is in the report already: leave it out, or leave out --report.")
+            raise OptionError(f"--{name} is already in the report: leave it out, or leave out --report.")
 
 
 def build_mechanism(
@@ -201,7 +203,7 @@ def build_mechanism(
     from wordveil._mechanisms import kind_named, mechanism
     from wordveil.spaces import load_space
 
-    kind_named(name)  # before a space is opened in vain
+    kind_named(name)  # refuses an unknown name before the space is opened
     where = Path(space).name
     with _opening(f"opening the space {where}", quiet=quiet):
         opened = load_space(space, normalise=normalise)
@@ -218,7 +220,7 @@ def build_mechanism(
 
 @dataclass(frozen=True)
 class Made:
-    """The options that say which mechanism on which space; a command that takes one has them all."""
+    """Options that choose a mechanism and a space. A command that takes one of them takes them all."""
 
     mechanism: MechanismName = "graph"
     space: SpaceName = "glove-50k"
@@ -226,12 +228,12 @@ class Made:
     option: Options = None
 
     def maker(self) -> tuple[Any, Callable[[float], Mechanism[Any]]]:
-        """Open the space; return it, and a function that makes the mechanism on it for any ε."""
+        """Open the space. Return it, and a function that makes the mechanism on it for any ε."""
         from wordveil._mechanisms import kind_named
         from wordveil.calibration import maker
         from wordveil.spaces import load_space
 
-        kind_named(self.mechanism)  # before a space is opened in vain
+        kind_named(self.mechanism)  # refuses an unknown name before the space is opened
         opened = load_space(self.space, normalise=self.normalise)
         return opened, maker(self.mechanism, opened, **parse_options(self.option))
 
@@ -243,7 +245,7 @@ class _AtOne:
 
 @dataclass(frozen=True)
 class Chosen(Made, _AtOne):
-    """The options of a mechanism at one ε."""
+    """Options that choose a mechanism at one ε."""
 
     def build(self) -> Mechanism[Any]:
         """Open the space and make the mechanism."""
@@ -252,13 +254,13 @@ class Chosen(Made, _AtOne):
 
 @dataclass(frozen=True)
 class Compared:
-    """How mechanisms are made comparable, and where they are measured."""
+    """How to make mechanisms comparable, and where to measure them."""
 
     attacker: Annotated[
         str,
         Option(
-            help="Which attacker is to be equally successful: alone (one word at a time) or context (the whole "
-            "release; needs PyTorch)."
+            help="The attacker whose success is made equal: alone (one word at a time) or context (the whole release; "
+            "needs PyTorch)."
         ),
     ] = "alone"
     reader: Annotated[
@@ -280,7 +282,7 @@ class Compared:
 
 
 def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[Any]:
-    """Return the mechanism without some words among its outputs: these, or those of the bundled list."""
+    """Return the mechanism without some of its outputs: the given words, or those of the bundled blocklist."""
     from wordveil._mechanisms import block, blocked_words
 
     found = block(made, blocked_words() if words is None else words)
@@ -290,7 +292,7 @@ def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[An
 
 
 def words_in(path: Path | None) -> list[str] | None:
-    """Return the words of a list, one on each line; None without one."""
+    """Return the words of a list with one word per line, or None without a list."""
     from wordveil.files import file_errors
 
     if path is None:
@@ -305,12 +307,12 @@ def words_in(path: Path | None) -> list[str] | None:
 
 
 def parse_options(options: list[str] | None) -> dict[str, Any]:
-    """Return the options of a mechanism as names and values."""
+    """Parse the options of a mechanism into names and values."""
     found: dict[str, Any] = {}
     for option in options or []:
         name, value = _parse(option)
         if name in found:
-            raise OptionError(f"--option {name} is given more than once, and only one value can count: give it once.")
+            raise OptionError(f"--option {name} is given more than once: give it once.")
         found[name] = value
     return found
 

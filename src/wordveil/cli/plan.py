@@ -1,4 +1,4 @@
-"""``wordveil plan``: a look before a release, with a recommendation; and the same look before ``privatize`` writes."""
+"""``wordveil plan``: look at a file before a release and recommend settings. ``privatize`` can run the same checks."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from wordveil.spaces import Space
     from wordveil.stats import Estimate
 
-#: The exit status where a requirement is not met.
+#: The exit status if a requirement is not met.
 NOT_MET = 3
 
 _STREAM = "-"
-_SCOPES = ("record", "person", "file", "none")  # those of wordveil.text, which takes long to load, and none
+_SCOPES = ("record", "person", "file", "none")  # listed here, because wordveil.text takes long to load
 
 Require = Annotated[
     list[str] | None,
@@ -53,15 +53,15 @@ Once = Annotated[
     str,
     Option(
         metavar="SCOPE",
-        help="Draw equal words once per record, person or file; with none, each is drawn anew, and repeated draws give "
-        "a word away. Drawing once shows which words are equal.",
+        help="Draw equal words once per record, person or file. With none, each is drawn anew, and repeated draws can "
+        "be combined to recover a word. Drawing once shows which words are equal.",
     ),
 ]
 Missing = Annotated[
     str,
     Option(
         metavar="HOW",
-        help="JSON records without the key of a --column: refuse them, or pass them on as they are (pass).",
+        help="JSON records without the key of a --column: refuse them, or pass them on unchanged (pass).",
     ),
 ]
 Fast = Annotated[
@@ -115,7 +115,7 @@ def plan(
     missing: Missing = "refuse",
     sheet: Annotated[str | None, Option(metavar="SHEET", help="Which sheet of a workbook to look at.")] = None,
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,
-    seed: Annotated[int, Option(min=0, help="Random seed of the sample and of the attacks.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed for the sample and the attacks.")] = 0,
     fast: Fast = False,
     require: Require = None,
     html: Annotated[Path | None, Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
@@ -125,8 +125,8 @@ def plan(
 ) -> None:
     """Look before you release: what a file holds, what attackers would find in it, and what to do.
 
-    Only findings are written: no text leaves the machine, and no word of a text is shown. Every record is read; attacks
-    are tried on a sample.
+    Only findings are written: no text leaves the machine, and no word of a text is shown. Every record is read, and
+    attacks are tried on a sample.
 
     Examples:
 
@@ -189,7 +189,7 @@ def plan(
         from wordveil.plan.wording import page
 
         name = "standard input" if source in (None, _STREAM) else str(source)
-        write_whole(html, page(found, name, command, verdicts), mode=0o600)  # it has exact counts: for the owner
+        write_whole(html, page(found, name, command, verdicts), mode=0o600)  # its exact counts are for the owner only
     if as_json:
         facts = found.to_dict()
         facts["figures"] = {"about": FIGURES, "required": [one.to_dict() for one in verdicts]}
@@ -201,7 +201,7 @@ def plan(
 
 
 def check_headers(pieces: Plan, reading: Reading) -> None:
-    """Refuse a table whose first line is a record, and warn of one whose first line may be."""
+    """Refuse a table whose first line is a record, and warn if the first line may be one."""
     if not any(piece.format.has_columns for piece in pieces.pieces):
         return
     from wordveil.plan.columns import Header, check_header, headers
@@ -217,14 +217,14 @@ def check_headers(pieces: Plan, reading: Reading) -> None:
 
 
 def scope_of(once: str) -> str | None:
-    """Return in what equal words are drawn once; None if they are drawn each time."""
+    """Return the scope in which equal words are drawn once, or None if each word is drawn anew."""
     if once not in _SCOPES:
         raise OptionError(f"unknown --once {once!r}; choose one of {', '.join(_SCOPES)}.")
     return None if once == "none" else once
 
 
 def gates_of(require: Sequence[str] | None) -> list[Gate]:
-    """Read what is required."""
+    """Parse the requirements."""
     if not require:
         return []
     from wordveil.plan import Gate
@@ -244,9 +244,9 @@ def check_before(
     quiet: bool,
     **how: Any,
 ) -> float:
-    """Check before ``privatize`` writes: choose ε by protection, and exit if a requirement is not met.
+    """Check a release before ``privatize`` writes: choose ε by protection, and exit if a requirement is not met.
 
-    `epsilon` is None where `protect` chooses it; `gates` is what is required, and `how` takes further parameters of
+    `epsilon` is None if `protect` chooses it. `gates` are the requirements. `how` takes further parameters of
     `wordveil.plan.plan_release`.
 
     Returns
@@ -263,7 +263,7 @@ def check_before(
         if not one.is_met:
             typer.echo(f"wordveil: {one.sentence()}", err=True)
     if not all(one.is_met for one in verdicts):
-        typer.echo("wordveil: nothing was written, since a requirement is not met.", err=True)
+        typer.echo("wordveil: nothing was written, because a requirement is not met.", err=True)
         raise typer.Exit(NOT_MET)
     if epsilon is not None:
         return epsilon
@@ -291,7 +291,7 @@ def _planned(pieces: Plan, reading: Reading, make: Any, space: Space, *, quiet: 
 
 
 def command_for(found: ReleasePlan, source: str | None, given: dict[str, Any], person: str | None) -> str:
-    """Return the ``wordveil privatize`` that a plan recommends, with what differs from the defaults."""
+    """Return the ``wordveil privatize`` command that a plan recommends, with whatever differs from the defaults."""
     usual = {name: parameter.default for name, parameter in inspect.signature(plan).parameters.items()}
     advice = found.recommendation
     parts = ["wordveil", "privatize"]
@@ -320,7 +320,7 @@ def command_for(found: ReleasePlan, source: str | None, given: dict[str, Any], p
     return shlex.join(parts)
 
 
-# ---------------------------------------------------------------------------------------------------- what is shown
+# ---------------------------------------------------------------------------------------------------------- printing
 
 
 def _show(found: ReleasePlan, verdicts: Sequence[Verdict], command: str | None) -> None:

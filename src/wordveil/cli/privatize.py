@@ -103,7 +103,7 @@ def privatize(
         str | None,
         Option(
             metavar="CODE",
-            help="The language of the texts (en, de, fr …), whose function words stay; by default that of the space.",
+            help="The language of the texts (en, de, fr …), whose function words stay; by default the space's.",
         ),
     ] = None,
     stop_words: Annotated[
@@ -182,7 +182,7 @@ def privatize(
     ] = None,
     resume: Annotated[bool, Option("--resume", help="Continue a job that was stopped, if there is one.")] = False,
     overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace an existing file, or what a stopped job left.")
+        bool, Option("--overwrite", help="Replace an existing file, or what a stopped job left behind.")
     ] = False,
     encoding: Annotated[
         str, Option(help="The encoding of a text input, such as cp1252 (Excel) or utf-16; the output is always UTF-8.")
@@ -219,7 +219,7 @@ def privatize(
         bool, Option("--quiet", "-q", help="Show no progress and no summary; warnings are still shown.")
     ] = False,
 ) -> None:
-    """Veil a text, a table or a folder of them; whatever is not replaced stays as it is.
+    """Veil a text, a table or a folder of them. Everything that is not replaced stays as it is.
 
     The output file appears once it is complete. Use --resume to continue a job that was stopped.
 
@@ -298,7 +298,7 @@ def privatize(
         job.check()
         check_headers(plan, reading)
         check_report(report, plan, output, replace=resume or overwrite)
-        if protect is not None or gates:  # before anything is written
+        if protect is not None or gates:  # must come before anything is written
             opened, make = options.Made(mechanism, space, normalise, option).maker()
             epsilon = check_before(
                 plan, reading, make, opened, epsilon=epsilon, protect=protect, gates=gates, quiet=quiet, select=select,
@@ -335,7 +335,7 @@ def privatize(
 
 
 def _check_protects(made: Mechanism[Any]) -> None:
-    """Refuse, before the input is read, what `Veil` would refuse too."""
+    """Refuse, before the input is read, a mechanism that `Veil` would refuse."""
     from wordveil.text import KEEPS_ALL, kept_share
 
     if made.shortfall:
@@ -343,8 +343,8 @@ def _check_protects(made: Mechanism[Any]) -> None:
     kept = kept_share(made)
     if kept >= KEEPS_ALL:
         raise UnprovenError(
-            f"at --epsilon {made.epsilon:g} about {kept:.0%} of the words would come out as they went in: choose a "
-            "smaller one, or add --unproven for an experiment."
+            f"at --epsilon {made.epsilon:g} about {kept:.0%} of the words would stay unchanged: choose a smaller one, "
+            "or add --unproven for an experiment."
         )
 
 
@@ -359,7 +359,7 @@ def _inputs(source: list[str] | None) -> list[str]:
 def _check_protection(
     epsilon: float | None, protect: str | None, require: list[str] | None, fast_checks: bool
 ) -> list[Gate]:
-    """Refuse what contradicts itself in how ε is chosen and what is required, and return the requirements."""
+    """Return the requirements. Refuse contradictory ways to choose ε."""
     gates = gates_of(require)
     if protect is None:
         check_epsilon(epsilon)
@@ -375,7 +375,7 @@ def _check_protection(
 
 
 def _workers(asked: str, *, alone: bool) -> int:
-    """Return how many processes are asked for; of those that the machine chooses, one where there can be no other."""
+    """Return how many processes to use. With auto, that is one where only one is possible."""
     if asked == "auto":
         from wordveil.parallel import cores
 
@@ -412,7 +412,7 @@ def _selection(select: str | None, spans: str | None) -> str:
 
 
 def _check_effects(select: str, language: str | None, stop_words: Path | None, numbers: str, once: str) -> None:
-    """Refuse options that would change nothing beside the others."""
+    """Refuse options that have no effect with the others."""
     if stop_words is not None and (select != "content" or language is not None):
         raise OptionError("--stopwords can only be used with --select content, and without --language.")
     if numbers != "metric":
@@ -423,13 +423,13 @@ def _check_effects(select: str, language: str | None, stop_words: Path | None, n
 
 def _check_replaces(written: set[str | None], *, resume: bool, overwrite: bool) -> None:
     if resume and overwrite:
-        raise OptionError("give --resume to go on or --overwrite to begin again, not both.")
+        raise OptionError("give --resume to continue or --overwrite to start again, not both.")
     if overwrite and not written:
         refuse_given("has no effect where no file is written", "overwrite")
 
 
 def _scope(once: str, person: str | None) -> str | None:
-    """Return in what equal words are drawn once; None if they are drawn each time."""
+    """Return the scope in which equal words are drawn once, or None if each word is drawn anew."""
     scope = scope_of(once)
     if (once == "person") != (person is not None):
         raise OptionError(

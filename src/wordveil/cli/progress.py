@@ -13,18 +13,18 @@ from wordveil.cli.options import on_terminal, stderr
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-_SECONDS = 60.0  # between two lines: a log is to stay short
-_TELLING = 0.02  # the share from which on what was done says how long the rest will take
-_FIRST = 10.0  # seconds until the first: before that, nobody wonders
+_SECONDS = 60.0  # between two lines, to keep logs short
+_TELLING = 0.02  # the share of work from which its speed predicts the end
+_FIRST = 10.0  # seconds until the first line: before that, nobody wonders
 
 Bar = TypeVar("Bar", bound="ProgressBar")
 
 
 class ProgressBar:
-    """A bar that shows how far work is and how long it will still take; a line now and then where there is no terminal.
+    """Shows how far work is and how long it will still take: as a bar, or without a terminal as a line now and then.
 
-    A `total` of 0 means that it is not known. With `at_once` the first line of each kind of work comes when it begins,
-    not some seconds later: for work that nobody expects.
+    A `total` of 0 means that it is unknown. With `at_once`, the first line of each kind of work appears when it begins,
+    for work that nobody expects.
     """
 
     def __init__(self, title: str, total: float = 1.0, *, quiet: bool, at_once: bool = False) -> None:
@@ -57,8 +57,8 @@ class ProgressBar:
             self._progress.stop()
 
     def move(self, done: float, note: str = "") -> None:
-        """Show how much is done, and a note beside it."""
-        if done < self._done:  # other work begins, which may be slower or faster
+        """Show how much is done, with a note beside it."""
+        if done < self._done:  # other work begins, at another speed
             self._began = time.monotonic()
             if self._at_once:
                 self.tell_soon()
@@ -74,9 +74,9 @@ class ProgressBar:
             typer.echo(f"wordveil: {self._title}{share}{note and f' ({note})'}", err=True)
 
     def tell_soon(self) -> None:
-        """Show the next step where there is no terminal too, and not a minute after the one before."""
+        """Print the next step at once, not a minute after the one before."""
         self._told = self._began - _SECONDS
 
     def watch(self, what: str, share: float) -> None:
-        """Show what is being done and which share of it is done: a `wordveil.progress.Watch`."""
+        """Show what is being done and its share: a `wordveil.progress.Watch`."""
         self.move(share * self._total, what)

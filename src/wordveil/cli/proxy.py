@@ -40,8 +40,8 @@ def proxy(
 ) -> None:
     """Veil what users write on its way to a language model, and restore its replies.
 
-    Clients of OpenAI's chat completions and responses use it as their base URL, with their own key. A message that is
-    sent again with the next turn is not drawn again while the proxy runs. Anything that cannot be veiled is refused.
+    Clients of OpenAI's chat completions and responses APIs use it as their base URL, with their own key. A message
+    that is sent again with the next turn is not drawn again while the proxy runs. Whatever cannot be veiled is refused.
 
     Examples:
 
@@ -71,11 +71,11 @@ def proxy(
     check_address(host, port)
     made = never_drawing(build_mechanism(mechanism, epsilon, space, False, option), None)
     app = create_app(settings, Veil(made, select=select, once="person"))
-    app.limits = Limits(Service())  # of headers and connections, as the service has them
+    app.limits = Limits(Service())  # the service's limits on headers and connections
     typer.echo(f"wordveil: http://{host}:{port}/v1 (stop with Ctrl-C)", err=True)
     if not is_loopback(host):
         typer.echo(
-            "wordveil: other machines can reach it, and callers' keys travel without TLS: put a TLS server before it.",
+            "wordveil: other machines can reach it, and callers' keys travel without TLS: put a TLS server in front.",
             err=True,
         )
     with hangup_as_sigterm():

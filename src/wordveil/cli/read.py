@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 _GUESS = "The text is a guess at the original, word by word, and not the original: do not quote it as such."
 _NO_TABLE = "the records of the input have no common columns and types; write vectors to .npz instead."
-_LOOKED_AT = 500  # texts that tell whether they were veiled
+_LOOKED_AT = 500  # how many texts to look at to tell whether they were veiled
 _VECTORS = (".npz", ".parquet", ".pq")
 _STREAM = "-"  # standard input or output
 _NOT_VEILED = (
-    "does not look veiled with these settings: its words are as frequent as in ordinary text, and what is read of an "
-    "original means nothing and must not be passed on"
+    "does not look veiled with these settings: its words are as frequent as in ordinary text. Guesses at an original "
+    "would be meaningless and must not be passed on"
 )
 
 
@@ -106,7 +106,7 @@ def read(
     as_vectors: Annotated[
         bool | None,
         typer.Option(
-            "--vectors/--text", help="Write a vector for each text, or its likeliest words; by default OUT decides."
+            "--vectors/--text", help="Write a vector for each text, or its likeliest words. By default, OUT decides."
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -115,14 +115,14 @@ def read(
         typer.Option("--force", help="Read the file even if it does not look veiled; the result may mean nothing."),
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress and no remarks; warnings are still shown.")
+        bool, typer.Option("--quiet", "-q", help="Show no progress and no remarks; warnings are still shown.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Read a release with the probabilities of its mechanism: as vectors to learn from, or as the likeliest words.
 
-    This is what an analyst should learn from instead of the drawn words, and what an attacker would start from. It uses
-    the release alone, so it costs no privacy.
+    Analysts should learn from this instead of from the drawn words, and an attacker would start from it, too. It uses
+    only the release, so it costs no privacy.
 
     Examples:
 
@@ -138,7 +138,7 @@ def read(
 
     name, to_stream = "standard input" if str(source) == _STREAM else source, str(output) == _STREAM
     if to_stream and as_json:
-        raise OptionError("standard output takes the text: give -o FILE beside --json.")
+        raise OptionError("standard output takes the text: with --json, give -o FILE.")
     check_writable(None if to_stream else output, inputs=(source, report, space, prior, block), overwrite=overwrite)
     check_can_print(as_json or to_stream)
     columns = tuple(dict.fromkeys(column or ()))
@@ -152,10 +152,10 @@ def read(
         vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
         _check_output(piece, output, vectors=vectors)
         if spans is not None and piece.format.name not in ("json", "jsonl"):
-            raise OptionError("--spans is for JSON alone, which can say where words are: leave it out.")
+            raise OptionError("--spans is only for JSON, which can say where words are: leave it out.")
         if vectors and len(columns) > 1:
-            raise OptionError("a vector is made of one text: give one --column, or --text.")
-        piece.format.open_reader(piece.source, reading).close()  # to find wrong columns before any work is done
+            raise OptionError("a vector is made from one text: give one --column, or --text.")
+        piece.format.open_reader(piece.source, reading).close()  # finds wrong columns before any work is done
         _check_columns(report, columns)
         doubt = _check_records(report, piece, reading, name, force=force)
         made = _reader(
@@ -170,7 +170,7 @@ def read(
         facts = {**write(made, piece, reading, output, progress), "reader": made.kind, **made.mechanism.describe()}
     facts["looks_veiled"] = looks_veiled
     for sentence in (doubt, f"{name} {_NOT_VEILED}." if looks_veiled is False else ""):
-        if sentence:  # said whatever else is
+        if sentence:  # not silenced by --quiet
             typer.echo(f"wordveil: warning: {sentence}", err=True)
     if as_json:
         print_facts({**facts, "select": made.select, "guess": not vectors})
@@ -184,7 +184,7 @@ def read(
 
 @contextmanager
 def _input(source: Path, format_name: str | None) -> Iterator[Piece]:
-    """Give the veiled file; standard input, which is read more than once, is kept in a file until the end."""
+    """Yield the veiled file. Standard input is read more than once, so it is kept in a file until the end."""
     from wordveil.io import make_plan
 
     with TemporaryDirectory() as folder:
@@ -197,7 +197,7 @@ def _input(source: Path, format_name: str | None) -> Iterator[Piece]:
             raise FileError("a release is read from one file: give the name of a file, or - for standard input.")
         try:
             yield plan.pieces[0]
-        except WordveilError as error:  # which may name the file that stands for standard input
+        except WordveilError as error:  # its sentence may name the file that stands for standard input
             kind, sentence = type(error), str(error).replace(f"{folder}{os.sep}", "")
         else:
             return
@@ -226,7 +226,7 @@ def _check_output(piece: Piece, output: Path, *, vectors: bool) -> None:
 
 
 def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
-    """Refuse columns that were not veiled, as far as the report says which were."""
+    """Refuse columns that were not veiled, if the report says which were."""
     from wordveil.reading.released import read_report
 
     veiled = {} if report is None else read_report(report).get("job") or {}
@@ -236,7 +236,7 @@ def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
 
 
 def _check_records(report: Path | None, piece: Piece, reading: Reading, name: object, *, force: bool) -> str:
-    """Refuse more records than the report's release had; return what to say of fewer, which may be another's."""
+    """Refuse more records than the report's release had. For fewer, return a warning."""
     from wordveil.reading.released import read_report
 
     job = {} if report is None else read_report(report).get("job")
@@ -246,14 +246,14 @@ def _check_records(report: Path | None, piece: Piece, reading: Reading, name: ob
     there = sum(len(block.records) for block in _blocks(piece, reading))
     if there > told and not force:
         raise InputError(
-            f"{name} has {there:,} records, and the release of this report only {told:,}: give the report of this "
+            f"{name} has {there:,} records, but the release of this report only {told:,}: give the report of this "
             "release, or add --force to read it anyway."
         )
     if there == told:
         return ""
     return (
-        f"{name} has {there:,} records, and the release of this report {told:,}: the result means nothing if the "
-        "report is that of another release."
+        f"{name} has {there:,} records, but the release of this report {told:,}: if the report belongs to another "
+        "release, the result means nothing."
     )
 
 
@@ -275,7 +275,7 @@ def _reader(
 
     if report is None:
         if epsilon is None:
-            raise OptionError("give the --report of the release, or how it was veiled: at least its --epsilon.")
+            raise OptionError("give the --report of the release, or say how it was veiled: at least its --epsilon.")
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
         return Reader(never_drawing(made, block), kind=kind, prior=prior, select=select or "content")
     check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
@@ -290,7 +290,7 @@ def _blocks(piece: Piece, reading: Reading) -> Iterator[Block]:
 
 
 def _first_texts(piece: Piece, reading: Reading) -> list[str | Document]:
-    """Return the texts of the first records, as many as tell whether they were veiled."""
+    """Return the texts of the first records, enough to tell whether they were veiled."""
     found: list[str | Document] = []
     for block in _blocks(piece, reading):
         found += block.texts()
@@ -300,7 +300,7 @@ def _first_texts(piece: Piece, reading: Reading) -> list[str | Document]:
 
 
 def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, progress: ProgressBar) -> dict[str, Any]:
-    """Write the input with the likeliest words in the veiled places; everything else stays as it is."""
+    """Write the input with the likeliest words in the veiled places, and everything else unchanged."""
     from wordveil.files import name_before
 
     if str(output) == _STREAM:
@@ -331,7 +331,7 @@ def _write_text(made: Reader, piece: Piece, reading: Reading, output: Path, prog
 
 
 def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, progress: ProgressBar) -> dict[str, Any]:
-    """Write a vector for each record, null or 0 where it has no text."""
+    """Write a vector for each record, or null or zeros if it has no text."""
     import numpy as np
 
     from wordveil.files import whole_file
@@ -359,7 +359,7 @@ def _write_vectors(made: Reader, piece: Piece, reading: Reading, output: Path, p
 
 
 def _table(block: Block, texts: list[str | Document | None], vectors: Any) -> Any:
-    """Return the records of a block as a table of Arrow, with a column of vectors behind their own columns."""
+    """Return the records of a block as an Arrow table, with a column of vectors after their own columns."""
     import numpy as np
     import pyarrow as pa
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wordveil.lab.experiments.run import Result
 
 
-#: What only tables and figures that are run have a use for.
+#: Options that have an effect only when an experiment runs.
 _RUN = (
     "data", "quick", "replace", "attacker", "reader", "seed", "workers", "engine", "device", "rows", "level",
     "mechanism", "minutes", "parts",
@@ -41,7 +41,7 @@ def reproduce(
     ] = False,
     compared: Compared = Compared(),
     device: Annotated[
-        str | None, Option(help="Where networks are fitted: cpu or cuda; the GPU if there is one.")
+        str | None, Option(help="Where to fit networks: cpu or cuda. Default: the GPU if there is one.")
     ] = None,
     rows: Annotated[
         int | None, Option(min=50, help="At most this many examples of each task, for a first look or a slow machine.")
@@ -56,7 +56,7 @@ def reproduce(
             "--mechanism",
             "-m",
             metavar="NAME[:OPTION=VALUE,…][@SPACE]",
-            help="A mechanism to compare in `mechanisms`; may be repeated. All if not given.",
+            help="A mechanism to compare in `mechanisms`; may be repeated. Default: all.",
         ),
     ] = None,
     minutes: Annotated[
@@ -64,9 +64,7 @@ def reproduce(
     ] = None,
     parts: Annotated[
         Path | None,
-        Option(
-            metavar="FILE", help="Keep the parts of a long experiment in this file, and continue from those it has."
-        ),
+        Option(metavar="FILE", help="Keep the parts of a long experiment in this file, and continue from those in it."),
     ] = None,
     page: Annotated[
         Path | None, Option(metavar="FILE", help="Write a Markdown page of all results in the folder --output.")
@@ -74,7 +72,7 @@ def reproduce(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Reproduce a table or figure of a paper, beside the paper's own numbers.
+    """Reproduce a table or figure of a paper, and show the paper's own numbers beside it.
 
     Examples:
 
@@ -136,7 +134,7 @@ def reproduce(
 
 
 def _check_effects(names: list[str], *, is_named: bool, everything: bool, output: Path | None) -> None:
-    """Refuse options that would change nothing beside the others."""
+    """Refuse options that have no effect with the others."""
     from wordveil.lab.experiments.registry import AT_LEVELS
 
     if everything and is_named:
@@ -152,7 +150,7 @@ def _check_effects(names: list[str], *, is_named: bool, everything: bool, output
 
 
 def _names(given: list[str], data: Path | None, page: Path | None) -> list[str]:
-    """Return which experiments to run, or refuse what cannot be run."""
+    """Return which experiments to run, or refuse those that cannot run."""
     from wordveil.lab.experiments.registry import EXPERIMENTS
 
     names = list(dict.fromkeys(given))

@@ -41,8 +41,8 @@ def serve(
 ) -> None:
     """Serve the HTTP API and the page, by default to this machine only.
 
-    Options take precedence over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: requests in
-    progress are finished first.
+    Options take precedence over WORDVEIL_SERVE_… variables, and these over the file. Stop it with Ctrl-C: it finishes
+    requests in progress first.
 
     Examples:
 
@@ -69,13 +69,13 @@ def serve(
     told = {f"{PREFIX}{name.upper()}": str(value) for name, value in chosen.items() if value is not None}
     named = config or os.environ.get(f"{PREFIX}CONFIG")
     with _waiting_for_no_maker(), tempfile.TemporaryDirectory(prefix="wordveil-serve-") as folder:
-        if named:  # the processes read the settings, also those that are started later: as they are now
+        if named:  # the processes read a copy, so that those started later use the same settings
             told[f"{PREFIX}CONFIG"] = str(shutil.copyfile(named, Path(folder) / "settings.toml"))
         _run(settings, folder, told)
 
 
 def _print_key(name: str) -> None:
-    check_can_print()  # a key that nobody saw is lost
+    check_can_print()  # a key that nobody has seen is lost
     from wordveil.service import Key
     from wordveil.service.keys import hash_key, new_key
 
@@ -86,7 +86,7 @@ def _print_key(name: str) -> None:
 
 
 def _check(settings: Settings) -> None:
-    """Open what the settings name, where one sentence can say what is wrong with it, and warn of what is unproven."""
+    """Open what the settings name, to report errors in one sentence, and warn of unproven mechanisms."""
     from wordveil import parallel
     from wordveil.service.budgets import Budgets
     from wordveil.service.settings import shortfall_on, traits_of
@@ -104,7 +104,7 @@ def _check(settings: Settings) -> None:
 
 
 def check_address(host: str, port: int) -> None:
-    """Refuse an address that cannot be listened on."""
+    """Refuse an address on which the server cannot listen."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.create_server((host, port), family=family).close()
@@ -115,7 +115,7 @@ def check_address(host: str, port: int) -> None:
 
 
 def log_config() -> dict[str, Any]:
-    """Print our own log lines beside the server's, with the time."""
+    """Return a logging configuration that prints our own lines beside the server's, with the time."""
     from uvicorn.config import LOGGING_CONFIG
 
     ours = {"format": "%(asctime)s %(levelname)s %(message)s"}
@@ -135,7 +135,7 @@ def log_config() -> dict[str, Any]:
 
 @contextmanager
 def _environment(told: dict[str, str]) -> Iterator[None]:
-    """Set variables for the processes that are started inside the block, and put back what was there."""
+    """Set variables for processes started inside the block, and restore them afterwards."""
     before = {name: os.environ.get(name) for name in told}
     os.environ.update(told)
     try:
@@ -150,9 +150,9 @@ def _environment(told: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _waiting_for_no_maker() -> Iterator[None]:
-    """Leave the process at the end of the block if a thread still makes a mechanism, which may take it minutes.
+    """Leave the process at the end of the block, even if a thread is still making a mechanism.
 
-    Nobody asks for that mechanism any more, but Python would wait for the thread.
+    That may take minutes, and nobody asks for the mechanism any more, but Python would wait for the thread.
     """
     before, code = threading.enumerate(), 0
 
@@ -172,7 +172,7 @@ def _waiting_for_no_maker() -> Iterator[None]:
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """Unwind at SIGTERM: the server, when it has stopped, sends itself the signal again."""
+    """Unwind on SIGTERM. The server, once stopped, sends itself the signal again."""
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         yield
@@ -201,14 +201,14 @@ def _run(settings: Settings, folder: str, told: dict[str, str]) -> None:
             "port": settings.port,
             "http": Connection,
             "ws": "none",
-            "proxy_headers": False,  # nothing asks who is behind a proxy
-            "access_log": False,  # it would write addresses, and an address may hold a word
+            "proxy_headers": False,  # nothing needs to know who is behind a proxy
+            "access_log": False,  # it would log addresses, and an address may contain a word
             "log_level": "info" if settings.access_log else "warning",
             "log_config": log_config(),
             "server_header": False,
             "date_header": False,
             "backlog": 4096,
-            "timeout_graceful_shutdown": max(1, round(settings.shutdown)),  # from the end of the drain on
+            "timeout_graceful_shutdown": max(1, round(settings.shutdown)),  # counted from the end of the drain
         }
         typer.echo(f"wordveil: http://{settings.host}:{settings.port}/ (stop with Ctrl-C)", err=True)
         stack.enter_context(processes.hangup_as_sigterm())

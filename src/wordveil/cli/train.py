@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wordveil.lab.training import Pairs, Progress, Trained, WordNet
 
 _CHECKPOINT = "checkpoint.npz"
-_MOST_NODES = 20_000  # in a larger hierarchy only a sample of nodes is reconstructed at the end
+_MOST_NODES = 20_000  # of a larger hierarchy, only a sample of nodes is reconstructed at the end
 
 
 def train(
@@ -36,16 +36,14 @@ def train(
     part: Annotated[list[str] | None, Option(help="With --wordnet: noun or verb. Default: both.")] = None,
     root: Annotated[str | None, Option(help="Keep only this node and those below it, such as mammal.n.01.")] = None,
     vocabulary: Annotated[
-        str | None, Option(help="Keep only the words of this space, or of a file with a word on each line.")
+        str | None, Option(help="Keep only the words of this space, or of a file with one word per line.")
     ] = None,
     min_count: Annotated[float, Option(help="Leave out pairs seen less often than this.")] = 0.0,
     min_links: Annotated[int, Option(min=0, help="Leave out nodes in fewer pairs than this.")] = 0,
     stop_words: Annotated[
         bool, Option("--stop-words/--no-stop-words", help="Include function words, or leave them out.")
     ] = False,
-    closure: Annotated[
-        bool, Option("--closure", help="Add the pairs that follow: a kind of a kind is a kind.")
-    ] = False,
+    closure: Annotated[bool, Option("--closure", help="Add implied pairs: a kind of a kind is a kind.")] = False,
     sharpness: Annotated[float, Option(help="How much a unit of distance counts; a sharper space is smaller.")] = 1.0,
     weighted: Annotated[bool, Option("--weighted", help="Draw pairs in proportion to their counts.")] = False,
     dim: Annotated[int, Option("--dim", "-d", help="How many dimensions.")] = 10,
@@ -160,7 +158,7 @@ def _vocabulary(name: str) -> list[str]:
         return [word for line in Path(name).read_text(encoding="utf-8").splitlines() if (word := line.strip())]
     except (OSError, UnicodeDecodeError):
         raise FileError(
-            f"cannot read the words of {name}; name a bundled space or a file with a word on each line."
+            f"cannot read the words of {name}; name a bundled space or a file with one word per line."
         ) from None
 
 
@@ -236,7 +234,7 @@ def _show(facts: dict[str, Any], output: Path) -> None:
 
 
 class _Watch(ProgressBar):
-    """Shows the training's progress: a bar on a terminal, a line at every look elsewhere."""
+    """Shows the training's progress: a bar on a terminal, otherwise a line at every evaluation."""
 
     def __init__(self, epochs: int, *, quiet: bool) -> None:
         super().__init__("training", epochs, quiet=quiet)
@@ -244,7 +242,7 @@ class _Watch(ProgressBar):
         self._epochs, self._rank = epochs, ""
 
     def show(self, progress: Progress) -> None:
-        """Move the bar, or write a line."""
+        """Move the bar or write a line."""
         loss = f"loss {progress.loss:.4f}"
         if progress.sample is not None:
             found = progress.sample

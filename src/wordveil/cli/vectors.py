@@ -14,7 +14,7 @@ from wordveil.errors import OptionError
 from wordveil.rounding import round_up
 
 _GRID = 2.0**-10
-_COARSER = 64  # times the spacing of floats that a grid must have, so that rounding leaves none of their last bits
+_COARSER = 64  # a grid must be this many times the spacing of floats, so that rounding leaves none of their last bits
 
 
 def vectors(
@@ -26,8 +26,8 @@ def vectors(
         float | None,
         Option(
             min=0.0,
-            help="Round every coordinate to a multiple of this; 0 for no rounding [default: 2^-10, or what is far "
-            "coarser than the last bits of the largest number].",
+            help="Round every coordinate to a multiple of this; 0 for no rounding. Default: 2^-10, or more if that is "
+            "not far coarser than the last bits of the largest number.",
         ),
     ] = None,
     seed: Seed = None,
@@ -36,12 +36,12 @@ def vectors(
     """Write an embedding file with one noisy vector for every word (noise mechanisms only).
 
     The promise covers a vector released without its word, as when a text is released as a list of vectors. In the file
-    itself every vector stands beside its word, so protect the file as you would the text.
+    itself, every vector stands beside its word, so protect the file as you would the text.
 
     Floating point weakens the promise: only some inputs can produce a given noisy coordinate, so its last bits can give
     the original away (Mironov 2012). The default rounding, far coarser than those bits, stops the known attacks, but
     the proof is for real numbers. A grid that is not at least 64 times as coarse as those bits is refused.
-    `privatize` is not affected, because it releases words and no numbers.
+    `privatize` is not affected, because it releases words, not numbers.
 
     Examples:
 
@@ -66,10 +66,10 @@ def vectors(
         noisy = np.concatenate([made.perturb(ids, entropy).astype(np.float32) for ids in parts])
         finest = _COARSER * float(np.spacing(np.abs(noisy).max(initial=1.0)))
         if grid is None:
-            grid = max(_GRID, finest)  # spacings are powers of two, and so is this
+            grid = max(_GRID, finest)  # a power of two, as spacings are
         elif 0.0 < grid < finest:
             raise OptionError(
-                f"--grid {grid:g} is too fine for numbers of 32 bits as large as these, whose last bits could give the "
+                f"--grid {grid:g} is too fine for 32-bit numbers as large as these, whose last bits could give the "
                 f"words away: choose at least {round_up(finest, 3):g}."
             )
         if grid:
@@ -81,8 +81,8 @@ def vectors(
     stderr().print(
         f"Wrote {len(noisy):,} noisy vectors to {output}. {promise.sentence()}", markup=False, soft_wrap=True
     )
-    stderr().print("This covers a vector released without its word; in the file each stands beside its word.")
-    stderr().print("It is proved for real numbers, which these are rounded from.")
+    stderr().print("This covers a vector released without its word; in the file, each stands beside its word.")
+    stderr().print("It is proved for real numbers; these are rounded.")
     for caveat in promise.caveats:
-        if caveat != DRAWN_IN_FLOATS:  # that is about words
+        if caveat != DRAWN_IN_FLOATS:  # that caveat is about words
             stderr().print(caveat, soft_wrap=True)

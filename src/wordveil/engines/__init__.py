@@ -1,4 +1,4 @@
-"""Where a job runs, on this processor or on a GPU, and how exactly the nearest word is searched."""
+"""Where a job runs, on the processor or on a GPU, and how exactly the nearest word is searched."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def check_engine(engine: str) -> None:
 
 
 def on_engine(space: Space, engine: str) -> Space:
-    """Return the space on this engine; mechanisms made on it run there.
+    """Return the space on an engine. Mechanisms made on it run there.
 
     Parameters
     ----------
     space : Space
         The words, from `wordveil.load_space`.
     engine : {"local", "gpu"}
-        Where nearest words are searched, and noise is made.
+        Where to search nearest words and make noise.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def on_engine(space: Space, engine: str) -> Space:
 
 
 def check_runs(mechanism: Mechanism[Any], engine: str) -> None:
-    """Refuse a mechanism that would not use the engine, rather than run it elsewhere."""
+    """Refuse a mechanism that would not use the engine."""
     if engine == "gpu" and not (mechanism.searches_points or mechanism.joins_words):
         raise OptionError(
             f"the mechanism {mechanism.name} does not search for nearest words, so a GPU would not help it; "

@@ -1,9 +1,9 @@
-"""Nearest words from an approximate index (FAISS), where it is measured to be good enough.
+"""Nearest words from an approximate index (FAISS), where measurements show that it is good enough.
 
-The index is built from the vocabulary alone and queried with the noisy point alone, so its answer is post-processing:
-the promise holds however wrong it is, and only the nearness of the word suffers. An index is used on request only, and
-only if it finds the nearest word of noisy points of this very mechanism at this very ε with a probability of at least
-0.99. At small ε noisy points lie far from all words, and no index passes.
+The index is built from the vocabulary only and queried with the noisy point only, so its answer is post-processing: the
+promise holds however wrong it is, and only the nearness of the word suffers. An index is used only on request, and only
+if it finds the nearest word with probability at least 0.99 for noisy points of this mechanism at this ε. At small ε,
+noisy points lie far from all words, and no index passes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RECALL = 0.99
 
 _CONFIDENCE = 0.99
 _TRIALS = 4096
-_LEAST_WORDS = 4096  # below, looking at every word takes no longer
+_LEAST_WORDS = 4096  # with fewer, looking at every word takes no longer
 #: How many cells to visit and how many candidates to compare exactly, from fast to thorough.
 _EFFORTS = ((4, 16), (8, 16), (16, 16), (32, 16), (64, 16), (64, 64), (128, 64))
 
@@ -65,7 +65,7 @@ class IndexedSpace(EuclideanSpace):
             self._index.k_factor = candidates
 
     def certify(self, recall: float) -> None:
-        """State in every guarantee how often the nearest word is found at least."""
+        """State in every guarantee at least how often the nearest word is found."""
         self.recall = recall
         self.remarks = (
             f"Nearest words come from an approximate index, which finds the word nearest to a noisy point with a "
@@ -74,10 +74,10 @@ class IndexedSpace(EuclideanSpace):
         )
 
     def nearest(self, points: Points) -> NDArray[np.int64]:
-        """Return the id of a word near each point, nearly always the nearest."""
+        """Return the id of a word near each point, nearly always the nearest one."""
         self._faiss.omp_set_num_threads(parallel.cores())
         found = self._index.search(np.ascontiguousarray(points, dtype=np.float32), 1)[1][:, 0].astype(np.int64)
-        empty = np.flatnonzero(found < 0)  # no word in the cells that were visited
+        empty = np.flatnonzero(found < 0)  # the visited cells held no word
         if empty.size:
             found[empty] = super().nearest(points[empty])
         return np.asarray(found)
@@ -103,7 +103,7 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
         indexed.make_effort(*effort)
         best = _least_recall(indexed, points, nearest)
         if best >= RECALL:
-            # Chosen on one sample, certified on another, so that choosing the best of several does not flatter it.
+            # Chosen on one sample and certified on another, so that choosing the best does not flatter it.
             recall = _least_recall(indexed, *_trial(exact, space, Entropy(1)))
             if recall >= RECALL:
                 indexed.certify(recall)
@@ -117,8 +117,8 @@ def approximately(make: Callable[[Space], Mechanism[Any]], space: Space) -> Mech
 def _trial(
     mechanism: Mechanism[Any], space: EuclideanSpace, entropy: Entropy
 ) -> tuple[list[Points], list[NDArray[np.int64]]]:
-    """Draw noisy points for words as frequent as in text and for words at random, and search them exactly."""
-    assert isinstance(mechanism, NoiseMechanism)  # noqa: S101 - its caller has looked
+    """Draw noisy points for words by their frequency in text and for random words, and search them exactly."""
+    assert isinstance(mechanism, NoiseMechanism)  # noqa: S101 - the caller has checked
     weights = np.exp(log_prior(space, "frequency"))
     samples = []
     for chances in (weights / weights.sum(), None):
@@ -129,6 +129,6 @@ def _trial(
 
 def _least_recall(space: IndexedSpace, samples: list[Points], nearest: list[NDArray[np.int64]]) -> float:
     """Return a lower confidence bound on the recall, for the kind of words where it is worst."""
-    error = (1.0 - _CONFIDENCE) / (2 * len(_EFFORTS))  # for both kinds of words and every effort that may be tried
+    error = (1.0 - _CONFIDENCE) / (2 * len(_EFFORTS))  # both kinds of words, and every effort that may be tried
     hits = [(space.nearest(points) == truth).sum() for points, truth in zip(samples, nearest, strict=True)]
     return float(lower_bound(min(hits), _TRIALS, error))

@@ -1,1 +1,1 @@
-"""The reproduction of the papers, and what only it uses: nothing else in the package imports this one."""
+"""The reproduction of the papers, and what only that uses. Nothing else in the package imports it."""

@@ -19,7 +19,7 @@ from wordveil.spaces.space import neighbourhoods
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The neighbours whose distance is measured, and the percentiles of the words it is given at.
+#: The neighbours whose distance is measured, and the percentiles over words that are reported.
 NEIGHBOURS = (1, 5, 10, 20, 50, 100, 200, 500, 1000)
 PERCENTILES = (5, 20, 50, 80, 95)
 
@@ -37,26 +37,26 @@ class Geometry:
 
     space: dict[str, Any]
     unit: str  # the unit of its distance
-    dimension: int | None  # how many coordinates a point has
-    words: int  # on how many words distances were measured
+    dimension: int | None  # the number of coordinates of a point
+    words: int  # the number of words on which distances were measured
     neighbours: list[int]
     distances: NDArray[np.float64]  # the distance to each of them
     reaches: list[float]  # radii, as multiples of a word's distance to its nearest word
-    balls: NDArray[np.float64]  # the median number of words within each
+    balls: NDArray[np.float64]  # the median number of words within each radius
     # by what factor the number of words within a radius grows with each unit, from the 10th to the 1000th neighbour
     growth: float
     intrinsic: float  # the intrinsic dimension around the median word (maximum likelihood, Levina & Bickel 2004)
-    listed: NDArray[np.int64]  # for every word, how many words count it among their ten nearest
+    listed: NDArray[np.int64]  # for every word, how many words have it among their ten nearest
     # for each k of a neighbour graph, how many of a word's ten most similar words are within 1, 2 and 3 hops
     hops: dict[int, list[float]]
 
     @property
     def skewness(self) -> float:
-        """Hubness: the skewness of how often words are among the ten nearest of others; 0 without hubs."""
+        """Hubness: the skewness of how often words are among the ten nearest of others. It is 0 without hubs."""
         return float(skew(self.listed)) if np.ptp(self.listed) else 0.0
 
     def to_dict(self, vocabulary: Vocabulary) -> dict[str, Any]:
-        """Return it as plain values, with the words that are hubs by name."""
+        """Return it as plain values, with the names of the hubs."""
         hubs = np.argsort(-self.listed, kind="stable")[:_NAMED]
         return {
             "space": self.space,
@@ -87,7 +87,7 @@ class Geometry:
         }
 
     def sentences(self) -> list[str]:
-        """Say what the shape means for ε."""
+        """Return sentences on what the shape means for ε."""
         nearest, last = float(self.distances[0, 2]), float(self.distances[-1, 2])
         said = [
             f"For half of the words the nearest other word is more than {nearest:.3g} {_plural(self.unit)} away. At "
@@ -125,7 +125,7 @@ def geometry_of(
 ) -> Geometry:
     """Measure the shape of a space.
 
-    Distances are measured on `words` drawn at random, all if 0; `graphs` are the k of the neighbour graphs to look at.
+    Distances are measured on `words` random words, or on all if 0. `graphs` holds the k of neighbour graphs to measure.
     """
     ids = sample(len(space), words or len(space), seed)
     distances, counts, intrinsic = _around(space, ids, watch)
@@ -183,7 +183,7 @@ def _around(space: Space, ids: NDArray[np.int64], watch: Watch) -> tuple[NDArray
 
 
 def _listed(space: Space, watch: Watch) -> NDArray[np.int64]:
-    """Return for every word how many words count it among their ten nearest."""
+    """Return, for every word, how many words have it among their ten nearest."""
     near, _ = neighbourhoods(space, _LISTED, watch)
     return np.bincount(near.ravel(), minlength=len(space))
 
@@ -198,7 +198,7 @@ def _similar_hops(space: EuclideanSpace, k: int, ids: NDArray[np.int64], watch: 
 
 
 def draw_distances(geometry: Geometry) -> Figure:
-    """Draw the distance to the k-th neighbour at some percentiles of the words (Figure 1 of the WSDM paper)."""
+    """Plot the distance to the k-th neighbour at some percentiles of the words (Figure 1 of the WSDM paper)."""
     check_can_draw()
     figure = new_figure(6.0, 4.0)
     axes = figure.subplots()
@@ -212,7 +212,7 @@ def draw_distances(geometry: Geometry) -> Figure:
 
 
 def draw_growth(geometry: Geometry) -> Figure:
-    """Draw how many words lie within a radius, and how often words are among the ten nearest of others."""
+    """Plot how many words lie within a radius, and how often words are among the ten nearest of others."""
     check_can_draw()
     figure = new_figure(9.0, 3.6)
     balls, hubs = figure.subplots(1, 2)

@@ -1,4 +1,4 @@
-"""Pictures of hyperbolic space and of its noise; they need matplotlib (the extra ``plots``)."""
+"""Pictures of hyperbolic space and its noise. They need matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _MARGIN = 1.12
 _BENDS = 32
 _ANGLES = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
 _REACHES = (5.0, 11.0, 18.0, 27.0, 38.0)  # in points
-_LETTER = 0.6  # mean width of a letter, in parts of the size of the font
-# Chosen by eye, so that a hierarchy of a few hundred words fills the disk and not just its rim.
+_LETTER = 0.6  # mean width of a letter, relative to the font size
+# Chosen by eye, so that a hierarchy of a few hundred words fills the disk and not only its rim.
 _SHARPNESS = 2.0
 _EPOCHS = 400
 _SEED = 3
@@ -42,8 +42,8 @@ _SEED = 3
 def draw_density(law: str, epsilons: Sequence[float], dimension: int = 1) -> Figure:
     """Draw the density of the noise, a curve for each ε.
 
-    The law ``icdm19`` is the paper's noise, in one dimension over the interval from -1 to 1 (its Fig. 3), in more over
-    the length; ``hyperbolic`` is that of our mechanism, over the hyperbolic distance from the word.
+    The law ``icdm19`` is the paper's noise: in one dimension, over the interval from -1 to 1 (its Fig. 3), in more
+    dimensions, over the length. The law ``hyperbolic`` is our mechanism's, over the hyperbolic distance from the word.
     """
     if law not in LAWS:
         raise OptionError(f"unknown law {law!r}; choose from {', '.join(LAWS)}.")
@@ -99,8 +99,8 @@ def draw_disk(
 ) -> Figure:
     """Draw the words of a two-dimensional space.
 
-    The steps of the hierarchy are drawn as geodesics, and noisy points of the word `cloud`, as the mechanism
-    `hyperbolic` makes them, coloured by whether the word is still the nearest one.
+    The steps of the hierarchy are drawn as geodesics. Noisy points of the word `cloud`, as the mechanism `hyperbolic`
+    makes them, are coloured by whether the word is still the nearest one.
     """
     from matplotlib.patches import Circle  # noqa: PLC0415 - an extra, and slow to import
 
@@ -129,7 +129,7 @@ def _some(points: BallPoints, ids: NDArray[np.int64]) -> BallPoints:
 
 
 def _geodesics(starts: BallPoints, ends: BallPoints) -> NDArray[np.float64]:
-    """Return points along the shortest ways, of shape (points, ways, 2)."""
+    """Return points along the geodesics, of shape (points, geodesics, 2)."""
     way = log_map(starts, ends)
     return np.stack([exp_map(starts, share * way).x for share in np.linspace(0.0, 1.0, _BENDS)])
 
@@ -149,9 +149,9 @@ def _draw_cloud(axes: Axes, space: PoincareSpace, word: str, epsilon: float, dra
 def _put_labels(
     axes: Axes, places: NDArray[np.float64], texts: Sequence[str], sizes: Sequence[float], points: float
 ) -> None:
-    """Write each text beside its place, clear of the labels written before it, so the first have the best choice.
+    """Write each text beside its place, clear of the labels written before it. So the first have the best choice.
 
-    Font sizes are in points; `points` is how many a unit of the axes is wide.
+    Font sizes are in points. `points` is the width of one unit of the axes.
     """
     taken: list[tuple[float, float, float, float]] = []
     dots = places * points
@@ -192,7 +192,7 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> float:
 def family(space: PoincareSpace, words: Sequence[str], *, below: str | None = None, most: int = 60) -> list[int]:
     """Return the ids of some words and of everything they are kinds of.
 
-    At most `most` kinds of the word `below` are taken: the more general first, then the more frequent.
+    At most `most` kinds of the word `below` are added: the more general first, then the more frequent.
     """
     if space.is_a is None:
         raise SpaceError("this space has no hierarchy of words; train one with `wordveil train`.")
@@ -210,7 +210,7 @@ def family(space: PoincareSpace, words: Sequence[str], *, below: str | None = No
 
 
 def _walk(start: list[int], steps: dict[int, list[int]], most: int) -> list[int]:
-    """Go step by step from some nodes, breadth first, until there are `most` of them."""
+    """Follow steps from some nodes, breadth first, until there are `most` nodes."""
     seen = dict.fromkeys(start)
     waiting = deque(start)
     while waiting:
@@ -222,7 +222,7 @@ def _walk(start: list[int], steps: dict[int, list[int]], most: int) -> list[int]
 
 
 def in_two_dimensions(space: PoincareSpace, ids: Sequence[int]) -> PoincareSpace:
-    """Return these words in two dimensions: as they are, or trained anew for the eye if the space has more."""
+    """Return these words in two dimensions: as they are, or trained anew for drawing if the space has more."""
     kept = np.asarray(ids)
     place = np.full(len(space), -1)
     place[kept] = np.arange(len(kept))

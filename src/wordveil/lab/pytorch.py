@@ -1,4 +1,4 @@
-"""Where PyTorch trains the lab's small models, and on how many threads."""
+"""Which device PyTorch trains the lab's small models on, and with how many threads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def training_device() -> Any:
-    """Return the CUDA device if there is one, else the processor."""
+    """Return the CUDA device if there is one, otherwise the processor."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -16,7 +16,7 @@ def training_device() -> Any:
 
 @contextmanager
 def seeded_torch(seed: int) -> Iterator[None]:
-    """Seed PyTorch and keep it to one thread, and leave both as they were.
+    """Seed PyTorch and limit it to one thread. Restore both afterwards.
 
     The steps of a small model are so short that sharing them among threads costs more than it saves.
     """

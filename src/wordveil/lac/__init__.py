@@ -1,15 +1,17 @@
-"""Localizer, amplifier, curator: each user's words are randomised, the records mixed, and statistics recovered.
+"""Localizer, amplifier, curator: randomise each user's words, mix the records, and recover statistics.
 
-The first proposal of the challenges paper. `Pipeline` puts the three together; `bounds` has what each amplifier is
-worth.
+This is the first proposal of the challenges paper. `Pipeline` puts the three together, and `bounds` says what each
+amplifier is worth.
 
-Throughout, `records` is how many records there are, or a `Crowd` of them: given only a number, all are assumed to have
-one shape, and the guarantee says so. `delta` is the δ that may be spent, and `per_user` how many records one user may
-give; the guarantee is for all of them together. A `seed` is for experiments: with one there is no amplification, by
-that step or any other. To recover counts, `mechanism` is what randomised the words, `law` its matrix ``Pr[M(w)=u]``, a
-row for each input word, and `counts` are those of noisy words, or of n-grams with an axis for each word. Where the
-probabilities are not known exactly, `draws` of each word are counted; without it such a mechanism is refused, because
-what is recovered through counted probabilities has errors that no bar shows.
+These parameters mean the same everywhere. `records` is the number of records or a `Crowd` of them; given a number, all
+are assumed to have one shape, and the guarantee says so. `delta` is the δ that may be spent. `per_user` is how many
+records one user may give; the guarantee covers all of them together. A `seed` is for experiments: a step with a seed
+does not amplify, and neither does any other step of its pipeline.
+
+To recover counts, `mechanism` is what randomised the words, `law` is its matrix ``Pr[M(w)=u]`` with a row for each
+input word, and `counts` are counts of noisy words, or of n-grams with an axis for each word. If the probabilities are
+not known exactly, `draws` says how often to draw each word to count them. Without it such a mechanism is refused,
+because counted probabilities cause errors that no error bar shows.
 """
 
 from wordveil.lac.account import Account, UserGuarantee

@@ -1,9 +1,9 @@
 """How a guarantee changes on its way through a pipeline.
 
 Every guarantee is about neighbours that keep their shapes: see `records`. A record is shuffled among those of its
-shape. A sample of records of several shapes adds nothing: how many of the record's own shape are in it is left to
-chance, and it is seen whether any is. It takes nothing away either, because a random part of the reports in random
-order can be made from all of them shuffled.
+shape. A sample of records with several shapes adds nothing: how many of a record's own shape it holds is left to
+chance, and an observer sees whether it holds any. It takes nothing away either, because a random part of the reports
+in random order can be made from the shuffled reports.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from wordveil.lac import bounds
 from wordveil.lac.records import Crowd
 from wordveil.rounding import round_up
 
-_MARGIN = 1.1  # how much room is left for ε to grow when each of a user's records may spend less δ
-_LESS = 1.0 - 1e-9  # so that every round lowers δ, whatever is rounded
+_MARGIN = 1.1  # room for ε to grow when each of a user's records may spend less δ
+_LESS = 1.0 - 1e-9  # makes every round lower δ, whatever the rounding
 _LEAST_DELTA = 1e-300
 
 
@@ -29,11 +29,11 @@ class UserGuarantee:
     Attributes
     ----------
     epsilon, delta : float
-        What is guaranteed; an infinite ε means nothing is.
+        What is guaranteed. An infinite ε means that nothing is.
     neighbours : str
         What may change without being noticed.
     source : str
-        The bound that it comes from, or the reason why there is none.
+        The bound it comes from, or the reason why there is none.
     """
 
     epsilon: float
@@ -42,14 +42,14 @@ class UserGuarantee:
     source: str
 
     def sentence(self) -> str:
-        """Say it for a person."""
+        """Return the guarantee as a sentence."""
         if not math.isfinite(self.epsilon):
             return f"no promise: {self.source}"
         slack = f", δ = {round_up(self.delta, 2):g}" if self.delta > 0.0 else ""
         return f"ε = {round_up(self.epsilon, 4):g}{slack} for {self.neighbours} ({self.source})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values for JSON, where an infinite ε is None."""
+        """Return it as plain values for JSON. An infinite ε becomes None."""
         return {**asdict(self), "epsilon": self.epsilon if math.isfinite(self.epsilon) else None}
 
 
@@ -60,9 +60,9 @@ class Account:
     Attributes
     ----------
     local : float
-        The ε₀ of one record as it leaves the localizer; infinite where nothing is guaranteed.
+        The ε₀ of one record as it leaves the localizer; infinite if nothing is guaranteed.
     crowd : Crowd
-        How many records go in, and how many of these have one shape.
+        How many records go in, and how many of them have one shape.
     delta : float
         The δ that may be spent on a user.
     per_user : int
@@ -70,11 +70,11 @@ class Account:
     why : str
         Where `local` comes from, or why there is none.
     advice : str
-        What would make shuffling help, where it does not.
+        What would make shuffling help, if it does not.
     given : str
-        What is taken as known already.
+        What is assumed to be known already.
     taken : int or None
-        How many records are left of those that went in, after samples of fixed size; None before the first.
+        How many records remain after samples of fixed size; None before the first sample.
     is_shuffled : bool
         Whether names and order are gone.
     thresholds : tuple of (int, float)
@@ -82,8 +82,8 @@ class Account:
     has_sample_first : bool
         Whether a sample of fixed size came before the first threshold.
     is_repeatable : bool
-        Whether an amplifier had a seed. What it let through is not random to anyone who knows the seed, so nothing that
-        is proved of records drawn from all of them holds of it, or of any part of it.
+        Whether an amplifier had a seed. To anyone who knows the seed, what it let through is not random, so no proof
+        about records drawn from all of them applies to its output.
     """
 
     local: float
@@ -101,13 +101,13 @@ class Account:
 
     @property
     def sampled(self) -> int:
-        """How many records are left after all samples of fixed size."""
+        """How many records remain after all samples of fixed size."""
         return self.crowd.records if self.taken is None else self.taken
 
     def with_sample(self, rate: float) -> Account:
         """Return the account after a sample of fixed size, without names and in random order.
 
-        After a threshold it is mere post-processing: one record decides there about k of those that come out.
+        After a threshold it counts as post-processing: there, one record decides about k of those that come out.
         """
         if self.thresholds or rate == 1.0:
             return self
@@ -118,25 +118,25 @@ class Account:
         return replace(self, is_shuffled=True)
 
     def with_threshold(self, k: int, rate: float) -> Account:
-        """Return the account after a sample at this rate and the suppression of what is rarer than k."""
+        """Return the account after a sample at this rate and the suppression of texts that occur less than k times."""
         first = self.has_sample_first if self.thresholds else self.taken is not None
         return replace(self, thresholds=(*self.thresholds, (k, rate)), has_sample_first=first)
 
     def repeatable(self) -> Account:
-        """Return the account after an amplifier with a seed: from there on only the local guarantee holds."""
+        """Return the account after an amplifier with a seed. From there on, only the local guarantee holds."""
         return replace(self, is_repeatable=True)
 
     def untrusted(self) -> UserGuarantee:
-        """Return what holds even if the amplifiers do not do what they should."""
+        """Return what holds even if the amplifiers do not do their work."""
         return self._of_user(self.local, 0.0, self.why)
 
     def guarantees(self) -> list[UserGuarantee]:
-        """Return all that is guaranteed, best first; all hold at once, each for its own neighbours."""
+        """Return all guarantees, best first. All hold at once, each for its own neighbours."""
         if self.is_repeatable:
             return [self._of_user(self.local, 0.0, f"{self.why}; no amplification, because an amplifier had a seed")]
         found = [self._noisy()]
         if self.thresholds:
-            # the theorem is about records, not about what a threshold has left
+            # the theorem is about records, not about what an earlier threshold left
             found.append(self._suppressed(*self.thresholds[0]))
         return sorted(found, key=lambda guarantee: guarantee.epsilon)
 
@@ -157,11 +157,11 @@ class Account:
 
     @property
     def _share(self) -> float:
-        """The share of the records that a sample has, where that is what counts."""
+        """The share of the records that a sample holds, where the share matters."""
         return self.sampled / self.crowd.records if self.crowd.shapes == 1 else 1.0
 
     def _shuffle(self) -> tuple[float, float, str]:
-        alike = self.sampled if self.crowd.shapes == 1 else self.crowd.alike  # reports of one randomiser, at least
+        alike = self.sampled if self.crowd.shapes == 1 else self.crowd.alike  # at least this many share one randomiser
         known = {
             "clones, closed form": bounds.closed_form,
             "clones, numerical": bounds.clones,
@@ -194,11 +194,11 @@ class Account:
     def _spend(
         self, bound: Callable[[float], tuple[float, str]], most: float, share: float = 1.0
     ) -> tuple[float, float, str] | None:
-        """Return ε and δ of one record, and the bound's name, such that a user's δ stays within what may be spent.
+        """Return a record's ε and δ and the bound's name, so that a user's δ stays within what may be spent.
 
-        A sample of this share comes after the bound and multiplies δ, so that much more may be spent before it. A
-        user's δ is a multiple of a record's that grows with the ε that is left then, and ε grows as δ falls. So δ is
-        lowered until the multiple that belongs to its own ε fits; None where ε reaches `most` before that.
+        A sample of this share comes after the bound and multiplies δ by it, so that much more may be spent before. A
+        user's δ is a multiple of a record's δ, and that multiple grows with ε, which grows as δ falls. So δ is lowered
+        until the multiple at its own ε fits. Returns None if ε reaches `most` first.
         """
         delta = min(self.delta / (share * self.per_user), 0.5)
         while delta > _LEAST_DELTA:

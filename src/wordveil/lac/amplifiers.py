@@ -1,9 +1,9 @@
-"""The second stage: what strengthens a guarantee without more noise.
+"""The second stage: strengthens a guarantee without more noise.
 
-A uniformly random order of any number of records, in bounded memory: each goes into one of many piles, chosen
-independently and uniformly; each pile is then put into a uniformly random order, and the piles follow each other. Every
-order of all records is equally likely: given how many went into each pile, which ones did is uniform, and so is their
-order within. A pile that is too large is treated the same way.
+How to put any number of records into a uniformly random order in bounded memory: put each into one of many piles,
+chosen independently and uniformly; put each pile into a uniformly random order; and let the piles follow each other.
+Every order is equally likely: given the sizes of the piles, which records are in which pile is uniform, and so is the
+order within each. A pile that is too large is treated the same way.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PILES = 64
 
 
 class Amplifier(ABC):
-    """A step between the localizer and the curator; a pipeline may have several."""
+    """A step between the localizer and the curator. A pipeline may have several."""
 
     name: ClassVar[str]
 
@@ -38,7 +38,7 @@ class Amplifier(ABC):
 
     @abstractmethod
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Let records through."""
+        """Pass records through."""
 
     def amplify(self, account: Account) -> Account:
         """Return the account after this step."""
@@ -46,19 +46,19 @@ class Amplifier(ABC):
 
     @abstractmethod
     def _amplify(self, account: Account) -> Account:
-        """Return the account after this step, taken with randomness that nobody can repeat."""
+        """Return the account after this step, for randomness that nobody can repeat."""
 
 
 class Shuffle(Amplifier):
     """Removes names and puts the records in a uniformly random order, from a cryptographic stream.
 
-    Labels and whatever the localizer left alone stay, so a record hides among those that have the same.
-    It holds a bounded number of records in memory, however many there are.
+    Labels and whatever the localizer left alone stay, so a record hides only among those that share them. However many
+    records there are, only a bounded number is in memory.
 
     Parameters
     ----------
     in_memory : int
-        How many records to hold at once.
+        How many records to hold in memory at once.
 
     Examples
     --------
@@ -70,12 +70,12 @@ class Shuffle(Amplifier):
 
     def __init__(self, *, in_memory: int = 1 << 18, seed: int | None = None) -> None:
         super().__init__(seed)
-        if in_memory < 2:  # a pile of one record would be dealt out for ever
+        if in_memory < 2:  # with one record per pile, the recursion would never end
             raise OptionError("in_memory must be 2 or more.")
         self.in_memory = in_memory
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Shuffle the records; none comes out before the last has gone in."""
+        """Shuffle the records. None comes out before the last has gone in."""
         bare = ([record.text, record.label] for record in records)
         for text, label in shuffled(bare, entropy=self.entropy, in_memory=self.in_memory):
             yield Record(text, label=label)
@@ -87,14 +87,14 @@ class Shuffle(Amplifier):
 class Subsample(Amplifier):
     """Takes a random share of the records, without names and in random order.
 
-    The sample has a fixed size, a share of all records, as the bound for changed records requires. The order must go
-    because the place of a record would tell whether another one was sampled. It adds to the guarantee where all records
-    have one shape.
+    The sample has a fixed size, as the bound for changed records requires. The order must go, because the place of a
+    record would show whether another one was sampled. A sample strengthens the guarantee only if all records have one
+    shape.
 
     Parameters
     ----------
     rate : float
-        The share.
+        The share to take.
     """
 
     name = "subsample"
@@ -104,7 +104,7 @@ class Subsample(Amplifier):
         self.rate = check_rate(rate)
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Return the sample: the beginning of a random order, as long as the share says."""
+        """Return the sample: the beginning of a random order."""
         count = 0
 
         def counted() -> Iterator[list[str | None]]:
@@ -123,14 +123,14 @@ class Subsample(Amplifier):
 
 
 class KThreshold(Amplifier):
-    """Takes each record with probability β, then keeps only those whose text occurs at least k times among them.
+    """Takes each record with probability β, then keeps those whose text occurs at least k times in the sample.
 
     Parameters
     ----------
     k : int
         How often a text must occur.
     rate : float
-        β, the probability with which a record is taken.
+        β, the probability of taking a record.
     """
 
     name = "k-threshold"
@@ -141,7 +141,7 @@ class KThreshold(Amplifier):
         self.k, self.rate = k, rate
 
     def __call__(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Return each frequent text as often as it was sampled, sorted, so that their order tells nothing."""
+        """Return each frequent text as often as it was sampled, sorted, so that the order reveals nothing."""
         counts: Counter[tuple[str, str]] = Counter()
         stream = iter(records)
         while chunk := list(islice(stream, 1 << 16)):
@@ -166,7 +166,7 @@ def shuffled(items: Iterable[Any], *, entropy: Entropy | None = None, in_memory:
     items : iterable
         Anything that JSON can hold: strings, or lists of them.
     in_memory : int
-        How many items to hold at once; the rest lies in a temporary folder that only this user can read.
+        How many items to hold in memory at once. The rest goes to a temporary folder that only this user can read.
     """
     entropy = entropy or Entropy()
     stream = iter(items)

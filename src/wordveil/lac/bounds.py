@@ -1,27 +1,27 @@
-"""What amplification is worth: every bound with its proof or its source beside it.
+"""What amplification is worth: every bound, with its proof or source.
 
 Throughout, `epsilon` is the local ε₀ of a record, `records` is how many records of one shape are mixed, `delta` is the
-δ of the result, and `central` an ε of the result. A bound that is found by a search was itself checked.
+δ of the result, and `central` is an ε of the result. A bound that is found by a search has itself been checked.
 
 Samples of fixed size (`subsampled`): nobody knows whose record was taken. Proof (Balle, Barthe & Gaboardi 2018, for one
 record replaced). With probability ``1-q`` the record that differs is not in the sample, and the two outputs have one
 law. Otherwise they differ by the ε of what is done with the sample. The mixture of the two cases differs by
-``ln(1 + q(e^ε - 1))``, with ``q·δ``. This requires that the output does not tell which records were sampled: neither
-names nor the order may be kept. It also compares the record with every other one that may be sampled in its place, so
-the ε must hold for all records: where some of them are of another shape, it is seen whether one of its shape was
+``ln(1 + q(e^ε - 1))``, with ``q·δ``. This requires that the output does not reveal which records were sampled, so
+neither names nor the order may be kept. It also compares the record with every other one that may be sampled in its
+place, so the ε must hold for all records: if some have another shape, an observer sees whether one of its shape was
 sampled. ∎
 
-Thresholds after a sample (`thresholded`; Li, Qardaji & Su 2012, Theorem 5). Each record is taken with probability β; of
-the sample, only what occurs at least k times comes out, with its count. Adding or removing one record changes what is
+Thresholds after a sample (`thresholded`; Li, Qardaji & Su 2012, Theorem 5). Each record is taken with probability β,
+and what occurs at least k times in the sample comes out with its count. Adding or removing one record changes what is
 seen by at most ε, except with probability
 
     ``δ = max over n >= ⌈k/γ - 1⌉ of Pr[Bin(n, β) > γn]``,  ``γ = 1 - (1-β)e^{-ε}``,  for ε >= -ln(1-β).
 
-That needs no noise, and it holds whatever noise there is. The maximum is over infinitely many n, but
+This needs no noise, and it holds with any noise. The maximum is over infinitely many n, but
 ``Pr[Bin(n, β) > γn] <= e^{-n·KL(γ‖β)}`` falls below any value found, and there the search ends.
 
-Shuffling: nobody knows which report is whose. Three bounds from ε₀ alone, and one for each pair of words. All n reports
-come from one randomiser R: from records of one shape.
+Shuffling: nobody knows which report is whose. There are three bounds from ε₀ alone, and one for a pair of words. All n
+reports must come from one randomiser R, that is, from records of one shape.
 
 Clones (Feldman, McMillan & Talwar, "Hiding Among the Clones", FOCS 2021). Every report of an ε₀-private randomiser is,
 with probability at least ``e^{-ε₀}``, drawn as if it came from one of the two inputs that are to be told apart: a
@@ -73,31 +73,33 @@ _STEPS = 50
 _LARGEST_EXPONENT = 700.0
 _STRIDE = 512
 _LARGEST_EPSILON = 50.0
-_HOPELESS = 100.0  # beyond this ε₀ no number of records on earth amplifies anything, and e^ε₀ cannot be computed with
-_TAIL = 1e-3  # of δ: the share that is given to numbers of clones too rare to look at
+_HOPELESS = (
+    100.0  # beyond this ε₀, no number of people on earth amplifies anything, and e^ε₀ is too large to compute with
+)
+_TAIL = 1e-3  # the share of δ for numbers of clones that are too unlikely to look at
 _PARTS = 4096
-_ROUNDING = 1e-6  # far above the relative error of the binomial figures
+_ROUNDING = 1e-6  # far above the relative error of the binomial probabilities
 _MOST_EXPONENT = 600.0
 _LEAST_GROWTH = -1.0 + 1e-12
 _SCALES = (math.log(1e-12), math.log(_MOST_EXPONENT))
 
 
 def check_delta(delta: float) -> float:
-    """Return a δ that makes sense, or refuse it."""
+    """Return a valid δ, or refuse it."""
     if not 0.0 < delta < 1.0:
         raise OptionError("delta must lie between 0 and 1, both excluded.")
     return delta
 
 
 def check_rate(rate: float) -> float:
-    """Return the rate of a sample if it makes sense, or refuse it."""
+    """Return a valid rate of a sample, or refuse it."""
     if not 0.0 < rate <= 1.0:
         raise OptionError("the rate of a sample must be above 0 and at most 1.")
     return rate
 
 
 def check_records(records: int) -> int:
-    """Return a number of records that makes sense, or refuse it."""
+    """Return a valid number of records, or refuse it."""
     if records < 1:
         raise OptionError("the number of records must be 1 or more.")
     return records
@@ -106,8 +108,8 @@ def check_records(records: int) -> int:
 def smallest_epsilon(delta_at: Callable[[float], float], delta: float, most: float, least: float = 0.0) -> float:
     """Return an ε at which `delta_at` stays within `delta`, as small as bisection finds; `most` if none below it does.
 
-    What is returned below `most` was itself put into `delta_at`, so it is a bound even where the function is not
-    monotone. (The root finders of scipy return a point that may lie on either side.)
+    Any result below `most` was itself passed to `delta_at`, so it is a bound even where the function is not monotone.
+    (The root finders of scipy may return a point on either side.)
     """
     low, high = least, most
     for _ in range(_STEPS):
@@ -122,19 +124,19 @@ def smallest_epsilon(delta_at: Callable[[float], float], delta: float, most: flo
 
 
 def local_epsilon(mechanism: Mechanism[Any], guarantee: Guarantee | None = None) -> float:
-    """Return a bound on the log-ratio between any two words of the vocabulary; infinite where none is guaranteed."""
+    """Return a bound on the log-ratio between any two words of the vocabulary; infinite if nothing is guaranteed."""
     guarantee = mechanism.guarantee if guarantee is None else guarantee
     return mechanism.largest_loss if guarantee.notion is Notion.METRIC else math.inf
 
 
 def basic(epsilon: float, delta: float, times: int) -> tuple[float, float]:
-    """Return (ε, δ) of several releases together: their sums."""
+    """Return the (ε, δ) of several releases together: their sums."""
     _check_times(times)
     return times * epsilon, times * delta
 
 
 def advanced(epsilon: float, delta: float, times: int, slack: float) -> tuple[float, float]:
-    """Return (ε, δ) of several releases together by advanced composition, with `slack` added to δ.
+    """Return the (ε, δ) of several releases together by advanced composition, with `slack` added to δ.
 
     Kairouz, Oh & Viswanath 2015, Theorem 3.4: ``ε√(2m ln(1/slack)) + m·ε·(e^ε-1)/(e^ε+1)``.
     """
@@ -146,7 +148,7 @@ def advanced(epsilon: float, delta: float, times: int, slack: float) -> tuple[fl
 
 
 def grouped(epsilon: float, delta: float, times: int, *, capped: bool = True) -> tuple[float, float]:
-    """Return (ε, δ) for a user with several records in one release: all of them may change at once."""
+    """Return the (ε, δ) for a user with several records in one release, all of which may change at once."""
     _check_times(times)
     once, together = min(epsilon, _LARGEST_EXPONENT), min(times * epsilon, _LARGEST_EXPONENT)
     total = delta * (times if epsilon == 0.0 else math.expm1(together) / math.expm1(once))
@@ -159,7 +161,7 @@ def _check_times(times: int) -> None:
 
 
 def subsampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return (ε, δ) of an (ε, δ)-private step that sees a random share of the records.
+    """Return the (ε, δ) of an (ε, δ)-private step that sees a random share of the records.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def subsampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]
 
 
 def sample_size(rate: float, records: int) -> int:
-    """Return how many records a sample of a share of them has.
+    """Return how many records a sample of this share has.
 
     Examples
     --------
@@ -186,7 +188,7 @@ def sample_size(rate: float, records: int) -> int:
 
 
 def check_threshold(k: int, rate: float) -> None:
-    """Refuse a threshold or a rate that makes no sense."""
+    """Refuse an invalid threshold or rate."""
     if k < 1:
         raise OptionError("the threshold k must be 1 or more.")
     if not 0.0 < rate < 1.0:
@@ -194,7 +196,7 @@ def check_threshold(k: int, rate: float) -> None:
 
 
 def thresholded_delta(k: int, rate: float, epsilon: float) -> float:
-    """Return the δ of a k-threshold after sampling at this rate, for one ε; 1 where the theorem does not reach.
+    """Return the δ of a k-threshold after sampling at this rate, for one ε; 1 where the theorem does not apply.
 
     Examples
     --------
@@ -207,20 +209,20 @@ def thresholded_delta(k: int, rate: float, epsilon: float) -> float:
     cut = 1.0 - (1.0 - rate) * math.exp(-epsilon)
     if cut <= rate:
         return 1.0
-    if cut >= 1.0:  # rounded up to 1: all of k records are sampled
+    if cut >= 1.0:  # rounded up to 1: all k records are sampled
         return rate**k
     divergence = cut * math.log(cut / rate) + (1.0 - cut) * (math.log1p(-cut) - math.log1p(-rate))
     start, worst = max(math.ceil(k / cut - 1.0), 0), 0.0
     while math.exp(-start * divergence) > worst:
         counts = np.arange(start, start + _STRIDE)
-        # a hair below γn counts as not above it: rounding may only make δ larger
+        # a hair below γn counts as not above it, because rounding may only make δ larger
         worst = max(worst, float(scipy.stats.binom.sf(np.floor(cut * counts * (1.0 - 1e-14)), counts, rate).max()))
         start += _STRIDE
     return worst
 
 
 def thresholded(k: int, rate: float, delta: float) -> float:
-    """Return an ε that a k-threshold after sampling at this rate keeps with this δ; infinite if none up to 50 does."""
+    """Return an ε that a k-threshold after sampling at this rate meets with this δ; infinite if none up to 50 does."""
     check_threshold(k, rate)
     check_delta(delta)
     found = smallest_epsilon(
@@ -235,15 +237,15 @@ def closed_form_limit(records: int, delta: float) -> float:
 
 
 def clip_that_amplifies(mechanism: Mechanism[Any], records: int, delta: float) -> float | None:
-    """Return the largest clip at which shuffling this many records is sure to help; None if none is large enough."""
+    """Return the largest clip at which shuffling this many records is sure to help; None if there is none."""
     limit = closed_form_limit(records, delta)
     return limit / mechanism.epsilon if limit > 0.0 else None
 
 
 def closed_form(epsilon: float, records: int, delta: float) -> float:
-    """Return ε after shuffling, by the closed form (Theorem 3.1); `epsilon` itself where that does not hold.
+    """Return ε after shuffling, by the closed form (Theorem 3.1); `epsilon` itself where that does not apply.
 
-    In the form that the authors' own program computes, which lies a little above the one that is printed most often.
+    This is the form that the authors' own program computes. It lies slightly above the one printed most often.
 
     Examples
     --------
@@ -272,13 +274,13 @@ def clones(epsilon: float, records: int, delta: float) -> float:
 
 
 def clones_delta(epsilon: float, records: int, central: float, *, tail: float = 1e-15) -> float:
-    """Return a δ with which shuffling is (`central`, δ)-private; it has the chance of what is not looked at, `tail`."""
+    """Return a δ with which shuffling is (`central`, δ)-private. It includes `tail`, the probability not looked at."""
     _check_epsilon(epsilon)
     return _delta(_window(epsilon, check_records(records), tail), epsilon, central)
 
 
 class _Window(NamedTuple):
-    """Numbers of clones, how likely they are, and how likely all others are."""
+    """Numbers of clones, their probabilities, and the probability of all other numbers."""
 
     counts: NDArray[np.int64]
     weights: NDArray[np.float64]
@@ -289,8 +291,8 @@ def _window(epsilon: float, records: int, tail: float) -> _Window:
     chance = math.exp(-epsilon)
     least = max(int(scipy.stats.binom.ppf(tail / 2.0, records - 1, chance)) - 1, 0)
     most = min(int(scipy.stats.binom.isf(tail / 2.0, records - 1, chance)) + 1, records - 1)
-    # Numbers of clones in a row are taken together at the least of them: who sees c clones can add one at random and
-    # has c+1, so fewer never hide more.
+    # Ranges of numbers are counted at their smallest: an observer of c clones can add one at random to simulate c+1,
+    # so fewer clones never hide more.
     edges = np.unique(np.linspace(least, most + 1, min(most + 1 - least, _PARTS) + 1).astype(np.int64))
     weights = np.diff(scipy.stats.binom.cdf(edges - 1, records - 1, chance))
     return _Window(edges[:-1], weights, tail)
@@ -310,14 +312,14 @@ def _excess(count: NDArray[np.float64], epsilon: float, central: float) -> NDArr
     stays = 1.0 / (1.0 + math.exp(-epsilon))
     gain = -math.expm1(central - epsilon) * stays
     lost = (math.exp(central) - math.exp(-epsilon)) * stays
-    # The first count a speaks for the one side where (c+1-a)/(c+1) < gain/(lost+gain); at least a = c+1 does.
+    # A first count a favours one side where (c+1-a)/(c+1) < gain/(lost+gain); a = c+1 always does.
     first = count + 2.0 - np.ceil((count + 1.0) * (gain / (lost + gain)))
     at, above = scipy.stats.binom.pmf(first - 1.0, count, 0.5), scipy.stats.binom.sf(first - 1.0, count, 0.5)
     return np.maximum(at * gain - above * math.expm1(central), 0.0)
 
 
 def blanket(epsilon: float, records: int, delta: float) -> float:
-    """Return ε after shuffling records whose local ε₀ alone is known.
+    """Return ε after shuffling records of which only the local ε₀ is known.
 
     Examples
     --------
@@ -352,8 +354,8 @@ def blanket_of_rows(
 ) -> float:
     """Return a δ with which shuffling hides, at ε = `central`, which of two words one record held.
 
-    `left` and `right` are the probabilities of every output for the two words, and `floor` is the smallest over all
-    words that a record may hold: γ·ω.
+    `left` and `right` are the probabilities of every output for the two words. `floor` is the smallest over all words
+    that a record may hold: γ·ω.
     """
     check_records(records)
     share = float(floor.sum())
@@ -364,13 +366,13 @@ def blanket_of_rows(
             continue
         inside = floor > 0.0
         if share <= 0.0:
-            # No blanket at all: the record counts as seen in full.
+            # No blanket: the record counts as fully visible.
             worst = max(worst, float(np.maximum(gap, 0.0).sum()))
             continue
         if (gap[~inside] > 0.0).any():
-            # An output that some word never gives has no blanket over it.
+            # An output that some word never produces has no blanket over it.
             return 1.0
-        # here θ stands for itself times γ, so that L is divided by γ
+        # t below is θγ, so L is divided by γ
         values, weights = gap[inside] / floor[inside], floor[inside]
 
         def growth(t: float, values: Probabilities = values, weights: Probabilities = weights) -> float:
@@ -381,7 +383,7 @@ def blanket_of_rows(
 
 
 def pairwise(mechanism: Mechanism[Any], left: int, right: int, records: int, delta: float) -> float:
-    """Return ε with which shuffling hides whether a record held the one word or the other, by an exact law."""
+    """Return the ε with which shuffling hides which of two words a record held, from the exact law."""
     check_delta(delta)
     one, other, floor = _rows_and_floor(mechanism, left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -394,11 +396,11 @@ def pairwise(mechanism: Mechanism[Any], left: int, right: int, records: int, del
 def _rows_and_floor(
     mechanism: Mechanism[Any], left: int, right: int
 ) -> tuple[Probabilities, Probabilities, Probabilities]:
-    """Return the probabilities of every output for two words, and the smallest for any word: the blanket γ·ω."""
+    """Return the probabilities of every output for two words, and the smallest over all words: the blanket γ·ω."""
     law = mechanism.law()
     if not law.exact:
         raise OptionError(
-            f"a bound for a pair of words needs a mechanism with exact probabilities, and {mechanism.name} has none."
+            f"a bound for a pair of words needs exact probabilities, and those of {mechanism.name} are not known."
         )
     one, other = law.rows(np.array([left, right]))
     floor = one

@@ -1,4 +1,4 @@
-"""The third stage: what is computed from the amplified records. It sees nothing else, so it costs no privacy."""
+"""The third stage: computes from the amplified records. It sees nothing else, so it costs no privacy."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _MOST = 1 << 24  # entries of a histogram of n-grams
 
 
 class Curator(ABC, Generic[ResultT]):
-    """Computes something from records."""
+    """Computes a result from records."""
 
     name: ClassVar[str]
 
     @abstractmethod
     def __call__(self, records: Iterable[Record]) -> ResultT:
-        """Compute it."""
+        """Compute the result."""
 
 
 class Plain(Curator[list[str]]):
-    """Releases the texts as they come."""
+    """Releases the texts unchanged."""
 
     name = "release"
 
@@ -46,16 +46,16 @@ class Plain(Curator[list[str]]):
 class Histogram(Curator[Recovered]):
     """Counts words or n-grams, and recovers what the counts were before the noise.
 
-    Words outside the vocabulary and n-grams with one are not counted.
+    Words outside the vocabulary are not counted, nor are n-grams that contain one.
 
     Parameters
     ----------
     n : int
         The number of words in an n-gram.
     method : {"bayes", "inverse", "none"}
-        Maximum likelihood by the iterative Bayesian update; the unbiased inverse; or the noisy counts as they are.
+        Maximum likelihood by the iterative Bayesian update; the unbiased inverse; or the noisy counts themselves.
     replicates : int
-        For ``bayes``: how many bootstrap samples to compute error bars from; 0 for none.
+        For ``bayes``: how many bootstrap samples to use for error bars; 0 for none.
     """
 
     name = "histogram"
@@ -110,9 +110,9 @@ class TopWords(Curator[list[tuple[str, float]]]):
     Parameters
     ----------
     histogram : Histogram
-        How words are counted and recovered; n must be 1.
+        How words are counted and recovered; its n must be 1.
     k : int
-        How many words.
+        How many words to return.
     """
 
     name = "top words"
@@ -129,7 +129,7 @@ class TopWords(Curator[list[tuple[str, float]]]):
 
 
 class Classifier:
-    """Says which label a text most likely has: multinomial naive Bayes with add-one smoothing.
+    """Predicts the most likely label of a text, by multinomial naive Bayes with add-one smoothing.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ class Classifier:
 
 
 class Training(Curator[Classifier]):
-    """Trains a classifier of texts on the labels of the records. The labels themselves are released unchanged."""
+    """Trains a text classifier on the labels of the records. The labels themselves are released unchanged."""
 
     name = "training"
 
     def __call__(self, records: Iterable[Record]) -> Classifier:
-        """Train it on the noisy words."""
+        """Train on the noisy words."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         sizes: Counter[str] = Counter()
         for record in records:

@@ -1,7 +1,7 @@
-"""Where a ledger lies: a file of SQLite, or a schema of PostgreSQL that several machines share.
+"""Where a ledger is stored: an SQLite file, or a PostgreSQL schema that several machines share.
 
-Both give the same thing: a transaction in which `run` executes a statement, whose changes are on the disk when it ends
-and of which nothing remains if it fails. Statements are written for SQLite, with ``?`` and ``BLOB``.
+Both offer transactions, in which `run` executes a statement. When a transaction ends, its changes are on the disk; if
+it fails, nothing of it remains. Statements are written for SQLite, with ``?`` and ``BLOB``.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from urllib.parse import urlsplit
 from wordveil.errors import FileError
 from wordveil.extras import needs
 
-#: Executes one statement with its values and returns a cursor (`fetchone`, `fetchall`, `rowcount`).
+#: Executes one statement with its values. Returns a cursor (`fetchone`, `fetchall`, `rowcount`).
 Run = Callable[..., Any]
 
-_WAIT = 60  # seconds for other writers to finish
-_SETUP_LOCK = 7_038_219  # any number, the same everywhere: two who create the same table at once would fail
+_WAIT = 60  # seconds to wait for other writers
+_SETUP_LOCK = 7_038_219  # any number, the same everywhere: two sessions creating the same table at once would fail
 
 
 class Database(Protocol):
-    """A place that runs transactions."""
+    """A store that runs transactions."""
 
     def changing(self) -> Any:
-        """Give `run` for the length of a transaction, which is committed to the disk at its end."""
+        """Yield `run` for one transaction, which is committed to the disk at its end."""
 
     def close(self) -> None:
-        """Give back what is open."""
+        """Close what is open."""
 
 
 def is_postgres(place: str | Path) -> bool:
@@ -41,22 +41,21 @@ def is_postgres(place: str | Path) -> bool:
 
 
 def open_database(place: str | Path, schema: str, tables: list[str]) -> Database:
-    """Open a database and make the tables that it lacks."""
+    """Open a database and create missing tables."""
     return _Postgres(str(place), schema, tables) if is_postgres(place) else _Sqlite(Path(place), tables)
 
 
 class _Sqlite:
     def __init__(self, path: Path, tables: list[str]) -> None:
         self.path = path
-        with suppress(OSError):  # a file that cannot be made is reported when it is opened
-            os.close(
-                os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-            )  # it holds the key, so it is the owner's alone
+        with suppress(OSError):  # a file that cannot be created is reported when it is opened
+            # it holds the key, so only the owner may read it
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with self.changing() as run:
             for table in tables:
                 run(table)
             known = {column[1] for column in run("PRAGMA table_info(spent)").fetchall()}
-            for column in {"base", "since"} - known:  # a file of an earlier version
+            for column in {"base", "since"} - known:  # a file from an earlier version
                 run(f"ALTER TABLE spent ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0")
 
     def _connect(self) -> sqlite3.Connection:
@@ -70,7 +69,7 @@ class _Sqlite:
 
     @contextmanager
     def changing(self) -> Iterator[Run]:
-        """Hold the file's write lock from the first look to the commit, so that no other writer comes between."""
+        """Hold the file's write lock from the first read to the commit, so that no other writer comes between."""
         try:
             with closing(self._connect()) as database:
                 database.execute("BEGIN IMMEDIATE")
@@ -89,11 +88,11 @@ class _Sqlite:
         )
 
     def close(self) -> None:
-        """Do nothing: a file is open only as long as a transaction lasts."""
+        """Do nothing: a file is open only during a transaction."""
 
 
 class _Postgres:
-    """Transactions at READ COMMITTED: an UPDATE that waits for a row looks at its condition again afterwards."""
+    """Transactions at READ COMMITTED: an UPDATE that had to wait for a row checks its condition again."""
 
     def __init__(self, address: str, schema: str, tables: list[str]) -> None:
         needs("psycopg", "postgres", "a ledger in PostgreSQL")
@@ -101,7 +100,7 @@ class _Postgres:
 
         self._psycopg = psycopg
         self._address, self._schema = address, schema
-        self._host = urlsplit(address).hostname or "this machine"  # messages must not hold the password
+        self._host = urlsplit(address).hostname or "this machine"  # messages must not contain the password
         self._idle: LifoQueue[Any] = LifoQueue()
         with self.changing() as run:
             run("SELECT pg_advisory_xact_lock(?)", _SETUP_LOCK)
@@ -111,7 +110,7 @@ class _Postgres:
                 run(table.replace("BLOB", "BYTEA"))
 
     def _begun(self) -> Any:
-        """Return a connection in a new transaction: an idle one, unless the server has closed it."""
+        """Begin a transaction on an idle connection, unless the server has closed it, or on a new one."""
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         with suppress(Empty):
             while True:
@@ -124,7 +123,7 @@ class _Postgres:
                     return connection
         connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
         try:
-            # The server's own settings may be faster than safe.
+            # The server's own settings may prefer speed to safety.
             connection.execute("SET synchronous_commit = on")
             connection.execute(f"SET lock_timeout = '{_WAIT}s'")
             connection.execute(f"SET search_path = {self._schema}")
@@ -136,7 +135,7 @@ class _Postgres:
 
     @contextmanager
     def changing(self) -> Iterator[Run]:
-        """Run a transaction; others who wait for a row that it changed go on after the commit."""
+        """Run a transaction. Others who wait for a row that it changed continue after the commit."""
         try:
             connection = self._begun()
             try:

@@ -1,10 +1,10 @@
-"""What each user has spent, in a place that survives a crash and several writers.
+"""What each user has spent, in a store that survives crashes and allows several writers.
 
-A spend is on the disk before the caller may release anything. A crash in between leaves it counted, which errs on the
-safe side. Amounts are whole billionths of ε, rounded up, so that sums are exact in any order.
+A spend is on the disk before the caller may release anything. After a crash in between, it is still counted, which is
+the safe side. Amounts are whole billionths of ε, rounded up, so that sums are exact in any order.
 
-What was ever spent is never forgotten: an account has a base besides, from which its budget counts. A new period, a
-reset and an addition only move the base.
+What was ever spent is never forgotten. Each account also has a base, from which its budget counts. New periods, resets
+and additions only move the base.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wordveil.errors import BudgetError, OptionError
 from wordveil.lac.databases import Run, open_database
 
 _UNITS = 10**9
-_MOST = 2**62  # what a database's integers hold, sums included
+_MOST = 2**62  # leaves room for sums in a database's 64-bit integers
 
 _TABLES = [
     "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value BLOB)",
@@ -34,7 +34,7 @@ _TABLES = [
 
 
 class Account(NamedTuple):
-    """Whose spends are counted, against which budget, and when its period began (seconds; 0 if it has none)."""
+    """Whose spends are counted, against which budget, and when its period began (in seconds; 0 without periods)."""
 
     user: str
     budget: float
@@ -42,20 +42,20 @@ class Account(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """Where an account stands: spent and left of its budget in this period, and spent ever."""
+    """What an account has spent and has left in this period, and what it has spent ever."""
 
     spent: float
     left: float
     ever: float
 
 
-class Overdrawn(BudgetError):  # noqa: N818 - reads as what it is where it is caught
-    """A spend that an account has too little for."""
+class Overdrawn(BudgetError):  # noqa: N818 - reads well where it is caught
+    """A spend that exceeds what an account has left."""
 
     def __init__(self, account: Account, needs: float, has: float) -> None:
         super().__init__(
-            f"a user would spend more than the budget of {account.budget:g}; nothing was counted, and nothing of "
-            "theirs may be released."
+            f"a user would spend more than the budget of {account.budget:g}; nothing was counted, and none of their "
+            "data may be released."
         )
         self.account, self.needs, self.has = account, needs, has
 
@@ -63,19 +63,19 @@ class Overdrawn(BudgetError):  # noqa: N818 - reads as what it is where it is ca
 class Ledger:
     """Counts what every user has spent of an ε budget.
 
-    Users are kept as keyed digests, not by name. The key lies in the same place, so anyone who can read it can
+    Users are stored as keyed digests, not by name. The key is stored with them, so anyone who can read the ledger can
     test whether a name is in it.
 
     Parameters
     ----------
     path : str or Path
-        The file; created if it does not exist. Or the address of a PostgreSQL database (``postgresql://…``), which
-        several machines can share; that needs the extra ``postgres``.
+        The file, which is created if it does not exist. Or the address of a PostgreSQL database (``postgresql://…``),
+        which several machines can share; that needs the extra ``postgres``.
     budget : float, optional
-        How much ε each user may spend; the same every time the ledger is opened. The service gives one with each
-        account instead.
+        How much ε each user may spend. It must be the same every time the ledger is opened. The service passes one with
+        each account instead.
     schema : str
-        The schema of the tables, in PostgreSQL.
+        The schema of the tables in PostgreSQL.
 
     Examples
     --------
@@ -99,14 +99,14 @@ class Ledger:
         self._key = bytes(known["key"])
         if units is not None and int(known["budget"]) != units:
             self.close()
-            raise OptionError(f"this ledger has a budget of {int(known['budget']) / _UNITS:g}; open it with that.")
+            raise OptionError(f"this ledger has a budget of {int(known['budget']) / _UNITS:g}; open it with that one.")
 
     def spend(self, user: str, epsilon: float) -> float:
-        """Count a spend of one user and return what is left; past the budget, refuse it and count nothing."""
+        """Count a spend of one user and return what is left. Beyond the budget, refuse it and count nothing."""
         return self.spend_all({user: epsilon})[user]
 
     def spend_all(self, spends: Mapping[str, float]) -> dict[str, float]:
-        """Count spends of several users, all or none of them, and return what each has left."""
+        """Count spends of several users, all or none of them. Return what each has left."""
         return dict(
             zip(spends, self.charge([(self._account(user), epsilon) for user, epsilon in spends.items()]), strict=True)
         )
@@ -120,9 +120,9 @@ class Ledger:
         return self.balance(self._account(user)).left
 
     def charge(self, charges: Sequence[tuple[Account, float]]) -> list[float]:
-        """Count spends of accounts, all or none of them, and return what each has left."""
+        """Count spends of accounts, all or none of them. Return what each has left."""
         amounts = [_units(epsilon, math.ceil) for _, epsilon in charges]
-        # Always in the same order: two who wait for each other's rows would wait for ever.
+        # Always in the same order, because two that wait for each other's rows would wait for ever.
         order = sorted(range(len(charges)), key=lambda place: self._digest(charges[place][0].user))
         left = [0.0] * len(charges)
         with self._database.changing() as run:
@@ -136,17 +136,17 @@ class Ledger:
                 balance = self._balance(run, digest, account)
                 if done.rowcount != 1:
                     raise Overdrawn(account, units / _UNITS, balance.left)
-                # asked here, because nothing may go wrong any more once the spend is counted
+                # read here, because nothing may fail once the spend is counted
                 left[place] = balance.left
         return left
 
     def balance(self, account: Account) -> Balance:
-        """Say where an account stands; nothing is written."""
+        """Return what an account has spent and has left, without writing anything."""
         with self._database.changing() as run:
             return self._balance(run, self._digest(account.user), account)
 
     def add(self, account: Account, epsilon: float) -> Balance:
-        """Let an account spend so much more, in this period if it has one."""
+        """Let an account spend this much more, in this period if it has one."""
         units = _units(epsilon, math.floor)
         with self._database.changing() as run:
             digest = self._renewed(run, account)
@@ -155,7 +155,7 @@ class Ledger:
             return self._balance(run, digest, account)
 
     def reset(self, account: Account) -> Balance:
-        """Let an account spend its whole budget again; what it ever spent stays written."""
+        """Let an account spend its whole budget again. What it has ever spent stays on record."""
         with self._database.changing() as run:
             digest = self._renewed(run, account)
             (before,) = run('SELECT units - base FROM spent WHERE "user" = ?', digest).fetchone()
@@ -164,7 +164,7 @@ class Ledger:
             return self._balance(run, digest, account)
 
     def close(self) -> None:
-        """Give back open connections."""
+        """Close open connections."""
         self._database.close()
 
     def _account(self, user: str) -> Account:
@@ -173,10 +173,10 @@ class Ledger:
         return Account(user, self._budget)
 
     def _renewed(self, run: Run, account: Account) -> bytes:
-        """Make an account's row if it has none, begin its period if that is new, and return its digest."""
+        """Create an account's row if it has none, start its new period if there is one, and return its digest."""
         digest = self._digest(account.user)
         run('INSERT INTO spent ("user", units) VALUES (?, 0) ON CONFLICT DO NOTHING', digest)
-        if account.since:  # never back: another machine's clock may be behind
+        if account.since:  # never backwards: another machine's clock may be behind
             run(
                 'UPDATE spent SET base = units, since = ? WHERE "user" = ? AND since < ?',
                 account.since, digest, account.since,
@@ -202,7 +202,7 @@ class Ledger:
 def _units(epsilon: float, rounded: Callable[[Decimal], int]) -> int:
     if not (math.isfinite(epsilon) and epsilon > 0.0):
         raise OptionError("an amount in a ledger must be a finite number above 0.")
-    # 0.1 is no binary fraction, and three of them should not cost a unit more than 0.3: 15 digits of a number are exact
+    # 0.1 has no exact binary form, but three spends of 0.1 must not cost more than 0.3: keep 15 digits, which are exact
     units = rounded(Decimal(f"{epsilon:.15g}") * _UNITS)
     if units > _MOST:
         raise OptionError(f"an amount in a ledger must be at most {_MOST // _UNITS:,}.")

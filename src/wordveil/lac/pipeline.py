@@ -1,4 +1,4 @@
-"""Localizer, amplifiers and curator, one after the other, with the guarantee at every stage."""
+"""Runs localizer, amplifiers and curator one after another, with the guarantee at every stage."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from wordveil.text import Veil
 
 ResultT = TypeVar("ResultT")
 
-_CHUNK = 4096  # records that the ledger counts at once: one write to the disk for all of them
+_CHUNK = 4096  # records that the ledger counts at once, in one write to the disk
 
 
 class Localizer:
-    """Veils the text of every record, and notes its shape: all that is released of it unchanged, label included.
+    """Veils the text of every record and notes its shape: everything that is released unchanged, including the label.
 
-    Records hide only among those of their shape, so the guarantee is for as many as the rarest shape has. Records of
+    Records hide only among those of their shape, so the guarantee counts the records of the rarest shape. Records of
     one shape are best: one word of a known list each, ``select="all"``, ``case="lower"``, no labels.
 
     Parameters
     ----------
     veil : Veil
-        How texts are veiled.
+        How to veil texts.
     words : int
-        The largest number of words to veil in a record, equal ones counted once if they are drawn once. Each costs ε₀,
-        so a record costs that many times ε₀; a record with more is refused, because its guarantee would be weaker.
+        The most words to veil in a record; equal words count once if they are drawn once. Each costs ε₀, so a record
+        costs `words` times ε₀. A record with more is refused, because its guarantee would be weaker.
     """
 
     name = "localizer"
 
     def __init__(self, veil: Veil, *, words: int = 1) -> None:
         if words < 1:
-            raise OptionError("words, the number of words that a record may have veiled, must be 1 or more.")
+            raise OptionError("words, the most words to veil in a record, must be 1 or more.")
         if veil.once is not None and veil.once.is_keyed:
             raise OptionError(
-                "records that share draws do not hide one another; use a veil with once='record' or none."
+                "records that share draws do not hide one another; use a veil with once='record' or once=None."
             )
         self.veil, self.words = veil, words
 
@@ -65,11 +65,11 @@ class Localizer:
 
     def _shape(self, record: Record) -> bytes:
         shape = self.veil.shape(record.text)
-        told = repr((record.label, shape.parts))  # different for different things
+        told = repr((record.label, shape.parts))  # unambiguous
         return hashlib.blake2b(told.encode(), digest_size=16).digest() if shape.drawn else b""
 
     def account(self, records: int | Crowd, delta: float, per_user: int = 1) -> Account:
-        """Open the account of a pipeline that begins here."""
+        """Return the account of a pipeline that begins here."""
         crowd = records if isinstance(records, Crowd) else Crowd(records)
         guarantee, mechanism = self.veil.guarantee, self.veil.mechanism
         epsilon = local_epsilon(mechanism, guarantee)
@@ -100,9 +100,9 @@ class Stage:
     name : str
         The stage.
     guarantees : list of UserGuarantee
-        What is guaranteed against anyone who sees its output; all hold at once, the best first.
+        What is guaranteed against anyone who sees the stage's output. All hold at once, best first.
     untrusted : UserGuarantee
-        What still holds if the amplifiers do not do what they should.
+        What still holds if the amplifiers do not do their work.
     """
 
     name: str
@@ -118,21 +118,21 @@ class Stage:
         }
 
     def sentence(self) -> str:
-        """Say what holds, for a person."""
+        """Return the stage's guarantees as a sentence."""
         return f"{self.name}: " + "; ".join(guarantee.sentence() for guarantee in self.guarantees)
 
 
 @dataclass(frozen=True)
 class Outcome(Generic[ResultT]):
-    """What came out of a pipeline.
+    """The result of a pipeline.
 
     Attributes
     ----------
     result : object
         What the curator computed.
     stages : list of Stage
-        The guarantee after each stage, for as many records as there were of the rarest shape. It tells how many those
-        are: shapes are not protected.
+        The guarantee after each stage, for the number of records with the rarest shape. It reveals that number: shapes
+        are not protected.
     """
 
     result: ResultT
@@ -140,7 +140,7 @@ class Outcome(Generic[ResultT]):
 
 
 class Pipeline(Generic[ResultT]):
-    """A composition of one localizer, any number of amplifiers and one curator.
+    """A localizer, any number of amplifiers, and a curator.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ class Pipeline(Generic[ResultT]):
     curator : Curator
         Computes from what is left.
     ledger : Ledger, optional
-        Counts, before anything is released, what each user spends: the local ε₀ of every record, which holds whether
-        the amplifiers are trusted or not. Records then need a user.
+        Counts what each user spends before anything is released: the local ε₀ of every record, which holds whether the
+        amplifiers can be trusted or not. Records then need a user.
 
     Examples
     --------
@@ -192,7 +192,7 @@ class Pipeline(Generic[ResultT]):
         return [Stage(name, after.guarantees(), after.untrusted()) for name, after in accounts]
 
     def __call__(self, records: Iterable[Record]) -> Outcome[ResultT]:
-        """Send records through."""
+        """Send records through the pipeline."""
         count = 0
 
         def admitted() -> Iterator[Record]:
@@ -212,7 +212,7 @@ class Pipeline(Generic[ResultT]):
         return Outcome(result, self.stages(census.crowd()))
 
     def _admit(self, chunk: list[Record], before: int, given: Counter[str]) -> None:
-        """Refuse records that break a rule, and let the ledger count the others before they go on."""
+        """Refuse records that break a rule, and charge the ledger for the others before they go on."""
         new: Counter[str] = Counter()
         for number, record in enumerate(chunk, start=before + 1):
             if record.user is None:

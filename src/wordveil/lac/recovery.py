@@ -3,14 +3,14 @@
 Counts of noisy n-grams have the mean ``x·C`` along every axis, where ``x`` are the true counts and ``C`` is the matrix
 ``Pr[M(w)=u]``.
 
-- `invert` solves for ``x``: unbiased, and therefore negative here and there. Its variance is exact up to the use of the
-  observed frequencies: a noisy n-gram ``y`` moves the estimate of ``w`` by ``A(y,w)``, ``A`` the inverse, so the
-  variance is ``Σ_y counts(y)·A(y,w)² - estimate(w)²/n``.
-- `update` is the iterative Bayesian update, which climbs to the maximum likelihood among true histograms: never
-  negative, biased where data is scarce. Its error bars come from a bootstrap.
+- `invert` solves for ``x``. The estimate is unbiased, and therefore sometimes negative. Its variance is exact except
+  that observed frequencies stand for true ones: a noisy n-gram ``y`` moves the estimate of ``w`` by ``A(y,w)``, where
+  ``A`` is the inverse, so the variance is ``Σ_y counts(y)·A(y,w)² - estimate(w)²/n``.
+- `update` is the iterative Bayesian update, which climbs to the maximum likelihood among true histograms. The estimate
+  is never negative, and biased where data is scarce. Its error bars come from a bootstrap.
 
 `Law.explain_counts` takes the same steps for one histogram of words in the largest vocabularies. Here they are taken
-along every axis of an n-gram, for all samples of a bootstrap at once, and in double precision.
+along every axis of an n-gram, for all bootstrap samples at once, and in double precision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from wordveil.parallel import blocks
 Floats = NDArray[np.floating[Any]]
 
 _MOST_CELLS = 1 << 28  # of a matrix: 1 GiB in single precision
-_TOGETHER = 1 << 22  # entries of bootstrap histograms that climb at once: 32 MiB
+_TOGETHER = 1 << 22  # entries of bootstrap histograms that climb together: 32 MiB
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Recovered:
     values : array of float
         The estimated counts.
     errors : array of float or None
-        One standard error of each; None where none were asked for.
+        One standard error of each; None if none were computed.
     """
 
     values: Floats
@@ -60,7 +60,7 @@ class Recovered:
 def dense_law(
     mechanism: Mechanism[Any], *, draws: int | None = None, dtype: type[np.floating[Any]] = np.float64
 ) -> NDArray[Any]:
-    """Return ``Pr[M(w)=u]`` for all words of the vocabulary, a row for each input word.
+    """Return ``Pr[M(w)=u]`` for all words of the vocabulary, with a row for each input word.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ def dense_law(
     if draws is None and not law.exact:
         raise OptionError(f"the probabilities of {mechanism.name} are not known exactly; pass draws to count them.")
     matrix = np.empty((words, words), dtype=dtype)
-    for part in blocks(words, 256 if law.exact else words):  # counted together, so that no two rows share draws
+    for part in blocks(words, 256 if law.exact else words):  # if counted, all at once, so that no two rows share draws
         matrix[part] = law.rows(np.arange(part.start, part.stop))
     return matrix
 
 
 def invert(counts: Floats, law: Floats) -> Recovered:
-    """Estimate true counts without bias, by the inverse of the law's matrix."""
+    """Estimate true counts without bias, with the inverse of the law's matrix."""
     _check(counts, law)
     try:
         inverse = np.linalg.inv(np.asarray(law, dtype=np.float64))
@@ -110,11 +110,11 @@ def update(
     Parameters
     ----------
     steps : int
-        The largest number of updates.
+        The most updates to make.
     tolerance : float
         Stop when an update moves less than this share of the records.
     replicates : int
-        How many bootstrap samples to compute error bars from; with fewer than 2 there are none.
+        How many bootstrap samples to compute error bars from; fewer than 2 give none.
     each : callable, optional
         Called with the number of every update.
     """
@@ -125,7 +125,7 @@ def update(
         return Recovered(total * shares, None)
     generator = (entropy or Entropy()).generator
     again = []
-    # the samples climb together, in one product a step, as many of them as memory is meant for
+    # samples climb together, in one product per step, as many as memory allows
     for part in blocks(replicates, max(1, _TOGETHER // counts.size)):
         drawn = generator.multinomial(round(total), counts.ravel() / total, size=part.stop - part.start)
         again.append(_climb(drawn.reshape(-1, *counts.shape).astype(np.float64), law, steps, tolerance, None))
@@ -133,7 +133,7 @@ def update(
 
 
 def _climb(counts: Floats, law: Floats, steps: int, tolerance: float, each: Callable[[int], None] | None) -> Floats:
-    """Update the shares of several histograms, one along the first axis each, until none moves any more."""
+    """Update the shares of several histograms, stacked along the first axis, until none of them moves any more."""
     axes = tuple(range(1, counts.ndim))
     shares = np.full(counts.shape, 1.0 / counts[0].size)
     observed = counts / np.maximum(counts.sum(axis=axes, keepdims=True), 1.0)
@@ -154,11 +154,11 @@ def _climb(counts: Floats, law: Floats, steps: int, tolerance: float, each: Call
 def _along(values: Floats, matrix: Floats) -> Floats:
     """Multiply every axis of each histogram by the matrix."""
     for _ in range(values.ndim - 1):
-        # the first axis of a histogram goes to the end, so that after all of them the order is as it was
+        # the first axis of each histogram moves to the end, so after all of them the order is as before
         values = np.tensordot(values.astype(matrix.dtype, copy=False), matrix, axes=([1], [0]))
     return values.astype(np.float64, copy=False)
 
 
 def _check(counts: Floats, law: Floats) -> None:
     if law.ndim != 2 or law.shape[0] != law.shape[1] or set(counts.shape) != {law.shape[0]}:
-        raise InputError("the counts and the law are of different vocabularies.")
+        raise InputError("the counts and the law have different vocabularies.")

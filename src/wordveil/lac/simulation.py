@@ -1,12 +1,12 @@
 """What shuffling is worth for any number of users: the central ε, and the error of a recovered histogram.
 
-Nothing is drawn, so a billion users cost no more than a thousand. The error is the expected total variation
-distance between the recovered and the true frequencies, from the exact variance of the unbiased estimate: a figure with
-standard error σ is off by ``σ·√(2/π)`` on average. Every user gives one word and nothing else, so that all records have
-one shape. Three ways are compared at the same guarantee:
+Nothing is drawn, so a billion users cost no more than a thousand. The error is the expected total variation distance
+between the recovered and the true frequencies, from the exact variance of the unbiased estimate: an estimate with
+standard error σ is off by ``σ·√(2/π)`` on average. Every user gives one word and nothing else, so all records have one
+shape. Three ways are compared:
 
 - no privacy: the users' words are counted as they are;
-- shuffled: each word is drawn by the mechanism, and the records are shuffled; that guarantees some central ε;
+- shuffled: each word is drawn by the mechanism and the records are shuffled, which guarantees some central ε;
 - local only: the mechanism alone must guarantee that same ε, so it draws from farther away.
 """
 
@@ -41,12 +41,11 @@ class Point(Facts):
     users : int
         How many users give a word each.
     local_epsilon : float
-        The ε₀ of each word, from the exact law: what holds if the shuffler is not trusted.
+        The ε₀ of each word, from the exact law, which holds even if the shuffler is not trusted.
     central_epsilon : float
         The ε after shuffling.
     no_privacy, shuffled, local_only : float
-        The expected total variation distance of the recovered frequencies from the true ones; 1 where nothing is
-        learnt.
+        The expected total variation distance of the recovered frequencies from the true ones; 1 if nothing is learnt.
     """
 
     users: int
@@ -58,7 +57,7 @@ class Point(Facts):
 
 
 def zipfian(words: int) -> NDArray[np.float64]:
-    """Return frequencies that fall as one over the rank, which is how words are spread."""
+    """Return frequencies proportional to one over the rank, as those of words are (Zipf's law)."""
     frequencies = 1.0 / np.arange(1, words + 1)
     return np.asarray(frequencies / frequencies.sum())
 
@@ -71,21 +70,21 @@ def simulate(
     delta: float = 1e-6,
     per_user: int = 1,
 ) -> list[Point]:
-    """Work out the figures for several numbers of users, whose words are spread by Zipf's law.
+    """Compute the figures for several numbers of users, whose words follow Zipf's law.
 
     Parameters
     ----------
     make : callable
         Makes the mechanism at an ε per unit of distance; its probabilities must be exact.
     epsilon : float
-        The ε per unit that the shuffled words are drawn with.
+        The ε per unit at which the shuffled words are drawn.
     users : iterable of int
         The numbers of users.
     """
     law = dense_law(make(epsilon))
     local = exact_epsilon(law)
     if not math.isfinite(local):
-        raise OptionError("some words never come out of others, so there is no finite local ε₀ to amplify.")
+        raise OptionError("some outputs are impossible for some words, so there is no finite local ε₀ to amplify.")
     truth = zipfian(len(law))
     points = []
     for count in users:
@@ -111,9 +110,9 @@ def exact_epsilon(law: NDArray[np.float64]) -> float:
 
 
 def expected_error(truth: NDArray[np.float64], law: NDArray[np.float64], records: int) -> float:
-    """Return the expected total variation distance of frequencies recovered by the inverse; at most 1.
+    """Return the expected total variation distance of frequencies recovered with the inverse; at most 1.
 
-    `truth` are the frequencies that the words are drawn from, and `law` has a row ``Pr[M(w)=u]`` for each input word.
+    Words are drawn from the frequencies `truth`, and `law` has a row ``Pr[M(w)=u]`` for each input word.
     """
     try:
         inverse = np.linalg.inv(law)
@@ -124,7 +123,7 @@ def expected_error(truth: NDArray[np.float64], law: NDArray[np.float64], records
 
 
 def save_figure(points: Sequence[Point], path: Path) -> None:
-    """Draw the central ε and the errors over the number of users."""
+    """Plot the central ε and the errors over the number of users."""
     check_can_draw()
     figure = new_figure(9.0, 3.6)
     left, right = figure.subplots(1, 2)

@@ -1,4 +1,4 @@
-"""A proxy before a language model, which veils what users write on its way; needs the extra `proxy`."""
+"""A proxy in front of a language model that veils what users write. Needs the extra `proxy`."""
 
 from wordveil.proxy.app import create_app
 from wordveil.proxy.settings import Settings

@@ -1,7 +1,7 @@
-"""The application: OpenAI's two endpoints for text, veiled on the way to the upstream, and restored on the way back.
+"""The ASGI application: OpenAI's two text endpoints, veiled on the way to the upstream and restored on the way back.
 
-Nothing is sent before everything in it was veiled, and any fault is an error: there is no way on which a request goes
-through as it came.
+Nothing is sent before everything in it is veiled, and any fault becomes an error. No request is ever passed on as it
+came.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = ["CONVERSATION", "create_app"]
 
 _LOG = logging.getLogger("wordveil.proxy")
 
-#: The header that tells conversations of one caller apart, if the caller wishes; it is not sent on.
+#: A header with which a caller can keep its conversations apart. It is not sent on.
 CONVERSATION = "x-wordveil-conversation"
 
 _CHAT, _RESPONSES, _MODELS = "/v1/chat/completions", "/v1/responses", "/v1/models"
-_STOPPED = "the proxy is being stopped; ask again."
+_STOPPED = "the proxy is stopping; ask again."
 _METHODS = {_CHAT: "POST", _RESPONSES: "POST", _MODELS: "GET", "/healthz": "GET"}
-#: All that is sent on of the caller's headers, and all that comes back of the upstream's.
+#: The only headers of the caller that are sent on, and the only ones of the upstream that come back.
 _SENT = ("authorization", "api-key", "openai-organization", "openai-project", "openai-beta")
 _RETURNED = ("x-request-id", "retry-after", "retry-after-ms", "openai-processing-ms", "openai-version")
 _LIMITS = "x-ratelimit-"
@@ -47,7 +47,7 @@ _ERROR_BYTES, _EVENT_BYTES = 1 << 16, 1 << 22
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 
 
-class _Refused(Exception):  # noqa: N818 - an answer, no error
+class _Refused(Exception):  # noqa: N818 - an answer, not an error
     def __init__(self, status: int, sentence: str, **headers: str) -> None:
         super().__init__(sentence)
         self.status, self.sentence, self.headers = status, sentence, headers
@@ -62,9 +62,13 @@ class _Refused(Exception):  # noqa: N818 - an answer, no error
 def create_app(settings: Settings, veil: Veil) -> Proxy:
     """Make the application.
 
-    `settings`: what it does and allows. `veil`: what veils, with ``once="person"``: the draws of a message then follow
-    from a secret of this process, the caller and the message, so that a message that comes again with the next turn is
-    not drawn again.
+    Parameters
+    ----------
+    settings
+        What the proxy does and allows.
+    veil
+        Veils the texts. It needs ``once="person"``: then the draws of a message follow from a secret of this process,
+        the caller and the message, and a message sent again with the next turn is not drawn again.
     """
     if veil.once is None or veil.once.scope != "person":
         raise OptionError("the proxy needs a veil with once='person', or every turn would draw all messages again.")
@@ -79,11 +83,11 @@ class Proxy:
     def __init__(self, settings: Settings, veil: Veil) -> None:
         self._settings, self._veil = settings, veil
         self._memory = Memory()
-        # One thread: what a veil remembers of its draws is not made for several.
+        # One thread, because what a veil remembers of its draws is not safe to share.
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="wordveil-draw")
         self._busy = 0
         self._client: httpx.AsyncClient | None = None
-        #: Bounds on connections, for a server that looks at them.
+        #: Limits on connections, for a server that enforces them.
         self.limits: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -100,12 +104,12 @@ class Proxy:
         async def answer(message: Any) -> None:
             nonlocal status
             status = message.get("status", status)
-            await asyncio.wait_for(send(message), self._settings.timeout)  # one who does not read is given up
+            await asyncio.wait_for(send(message), self._settings.timeout)  # give up on callers who do not read
 
         self._busy += 1
         try:
             await self._respond(Request(scope, receive), scope, receive, answer)
-        except Exception as error:  # noqa: BLE001 - nothing may reach the server's own log, which prints messages
+        except Exception as error:  # noqa: BLE001 - the server's own log would print its message
             _log_fault(error)
         finally:
             self._busy -= 1
@@ -122,7 +126,7 @@ class Proxy:
             await Response(_Refused(400, str(error)).body, 400, None, "application/json")(scope, receive, send)
         except ClientDisconnect:
             return
-        except asyncio.CancelledError:  # the server is being stopped, and has waited long enough
+        except asyncio.CancelledError:  # the server is stopping and has waited long enough
             await Response(_Refused(503, _STOPPED).body, 503, None, "application/json")(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - its message might quote a text
             _log_fault(error)
@@ -138,7 +142,7 @@ class Proxy:
         await _unless_gone(request.receive, self._ask(path, body, request, send))
 
     async def _ask(self, path: str, body: dict[str, Any] | None, request: Request, send: Send) -> None:
-        """Ask the upstream, and tell what it answers."""
+        """Ask the upstream and pass on its answer."""
         if body is None:
             async with _Upstream(self, request, "GET", "/models") as upstream:
                 await _whole(send, 200, upstream.headers, orjson.dumps(await upstream.json()))
@@ -153,7 +157,7 @@ class Proxy:
                 await _whole(send, 200, upstream.headers, orjson.dumps(reply.whole(await upstream.json())))
 
     def _checked(self, request: Request) -> str:
-        """Return the path of a request that may be answered."""
+        """Check a request and return its path."""
         host = request.headers.get("host", "").lower()
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if "*" not in self._settings.hosts and name not in _LOOPBACK | set(self._settings.hosts):
@@ -171,7 +175,7 @@ class Proxy:
 
     async def _body(self, request: Request) -> dict[str, Any]:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":  # also keeps out what a form of another site's page can send
+        if kind != "application/json":  # also keeps out the forms of other sites' pages
             raise _Refused(415, "send the body as application/json.")
         if request.headers.get("content-encoding", "identity").lower() != "identity":
             raise _Refused(415, "send the body without a content-encoding.")
@@ -200,13 +204,13 @@ class Proxy:
         return bytes(raw)
 
     def _caller(self, request: Request, body: dict[str, Any]) -> str:
-        """Return what identifies the caller: only requests with the same value share draws."""
+        """Return an id of the caller. Only requests with the same id share draws."""
         told = [request.headers.get(name, "") for name in (*_SENT[:2], CONVERSATION)]
         named = [str(body.get(name) or "") for name in ("user", "safety_identifier")]
         return self._memory.hash(*told, *named).hex()
 
     async def _veiled(self, path: str, caller: str, body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return the body to send, with every text in it veiled, and what its placeholders stand for."""
+        """Return the body to send, with every text veiled, and what its placeholders stand for."""
         table, memory, restores = Table(), self._memory, self._settings.restore
         writer = Writer(
             self._settings.policy,
@@ -239,12 +243,12 @@ class Proxy:
             async for name, data in upstream.events():
                 for event in _restored(reply, path, data):
                     await send({"type": "http.response.body", "body": _event(name, event), "more_body": True})
-            for event in reply.rest():  # of one that ended without saying so
+            for event in reply.rest():  # if the stream ended without saying so
                 await send({"type": "http.response.body", "body": _event(b"", event), "more_body": True})
-        except asyncio.CancelledError:  # nobody is left to read this, or the server is being stopped
+        except asyncio.CancelledError:  # the caller has left, or the server is stopping
             told = orjson.loads(_Refused(503, _STOPPED).body)
             await send({"type": "http.response.body", "body": _event(b"error", {"type": "error", **told})})
-        except Exception as error:  # noqa: BLE001 - a stream that only breaks off would look complete
+        except Exception as error:  # noqa: BLE001 - a stream that just broke off would look complete
             _log_fault(error)
             told = orjson.loads(_Refused(502, "the model's answer broke off.").body)
             await send({"type": "http.response.body", "body": _event(b"error", {"type": "error", **told})})
@@ -252,7 +256,7 @@ class Proxy:
             await send({"type": "http.response.body", "body": b""})
 
     def client(self) -> httpx.AsyncClient:
-        """Return the client of the upstream, which is told nothing by the environment and follows no redirect."""
+        """Return the client for the upstream. It ignores the environment and follows no redirects."""
         if self._client is None:
             self._client = httpx.AsyncClient(
                 timeout=httpx.Timeout(self._settings.timeout, connect=min(10.0, self._settings.timeout)),
@@ -264,7 +268,7 @@ class Proxy:
 
     @property
     def settings(self) -> Settings:
-        """What it does and allows."""
+        """What the proxy does and allows."""
         return self._settings
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -282,7 +286,7 @@ class Proxy:
 
 
 class _Upstream:
-    """One answer of the upstream, while it lasts."""
+    """One request to the upstream and its answer."""
 
     def __init__(self, proxy: Proxy, request: Request, method: str, path: str, body: Any = None) -> None:
         self._settings = proxy.settings
@@ -297,7 +301,7 @@ class _Upstream:
 
     async def __aenter__(self) -> _Upstream:
         try:
-            # httpx's time-outs start again with every read; this one covers everything until the answer begins.
+            # httpx's time-outs start again with every read. This one covers everything until the answer begins.
             sending = self._client.send(self._request, stream=True)
             self._response = await asyncio.wait_for(sending, self._settings.timeout)
         except (asyncio.TimeoutError, TimeoutError, httpx.TimeoutException):
@@ -316,7 +320,7 @@ class _Upstream:
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """What is passed on of the headers."""
+        """The headers to pass on."""
         return [
             (name.lower(), value)
             for name, value in self._response.headers.raw
@@ -338,7 +342,7 @@ class _Upstream:
             raise _Refused(502, "the model's answer was broken, too long, or not JSON.") from None
 
     async def events(self) -> AsyncIterator[tuple[bytes, Any]]:
-        """Yield the name and the data of each event: a JSON value, or None for the end."""
+        """Yield the name and data of each event. The data is a JSON value, or None for the end."""
         rest = b""
         async for piece in self._response.aiter_raw():
             rest = (rest + piece).replace(b"\r\n", b"\n")
@@ -352,7 +356,7 @@ class _Upstream:
             yield one
 
     async def _refuse(self) -> None:
-        """Tell the caller of an error of the upstream's, in its own words, which are neither logged nor followed."""
+        """Pass on an upstream error in the upstream's words, without logging its text or following redirects."""
         status = self._response.status_code
         _LOG.warning("the upstream answered %d", status)
         if not 400 <= status < 600:
@@ -373,7 +377,7 @@ class _Upstream:
 
 
 class _Passed(_Refused):
-    """An error of the upstream's."""
+    """An error from the upstream."""
 
     def __init__(self, status: int, told: Any, headers: list[tuple[bytes, bytes]]) -> None:
         super().__init__(
@@ -387,7 +391,7 @@ class _Passed(_Refused):
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
-    """Do the work of a request that was read; end it, and with it the upstream's answer, when its caller leaves."""
+    """Answer a request. If its caller leaves, cancel the work and with it the upstream's answer."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_left(receive))
     try:
@@ -397,7 +401,7 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
             return
     except asyncio.CancelledError:
         working.cancel()
-        await asyncio.wait({working})  # a stream that has begun says that it breaks off
+        await asyncio.wait({working})  # lets a stream that has begun report that it breaks off
         if not working.cancelled():
             return
         raise
@@ -410,13 +414,13 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
 
 
 async def _left(receive: Receive) -> None:
-    """Return when the caller has left."""
+    """Return once the caller has left."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def _value(raw: bytes) -> Any:
-    """Return a JSON value; one that is nested so deeply that it could not be written again is refused."""
+    """Parse JSON. Refuse a value nested so deeply that orjson could not write it again."""
     value = orjson.loads(raw)
     try:
         orjson.dumps(value)
@@ -432,7 +436,7 @@ async def _whole(send: Send, status: int, headers: list[tuple[bytes, bytes]], bo
 
 
 def _parsed(event: bytes) -> Iterator[tuple[bytes, Any]]:
-    """Yield an event's name and data; nothing for a comment."""
+    """Yield an event's name and data, or nothing for a comment."""
     lines = [line.partition(b":")[::2] for line in event.split(b"\n")]
     name = b"".join(value.strip() for field, value in lines if field == b"event")
     data = b"\n".join(value.removeprefix(b" ") for field, value in lines if field == b"data")
@@ -460,6 +464,6 @@ def _event(name: bytes, data: Any) -> bytes:
 
 
 def _log_fault(error: Exception) -> None:
-    """Log where something went wrong, but no message: it might quote a text."""
+    """Log where an error happened, without its message, which might quote a text."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     _LOG.error("%s in %s, line %d", type(error).__name__, last.name, last.lineno or 0)

@@ -1,8 +1,8 @@
-"""Replies of a model: placeholders are restored, also where a stream cuts them, and what was delivered is remembered.
+"""Restores placeholders in a model's replies, even where a stream cuts them, and remembers what was delivered.
 
-Only placeholders that stand for something in the very request are restored, so that nobody can ask the model for those
-of others. What is remembered of a reply is a keyed hash of it and where it was restored: a client sends it again with
-the next turn, and it then goes back as the model wrote it. It holds no text.
+A reply is restored only from values in its own request, so nobody can obtain another's by asking the model. For each
+delivered reply, the memory holds a keyed hash and the places that were restored, but no text. When a client sends the
+reply again with its next turn, it goes back to the model as the model wrote it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from wordveil.text.identifiers import KINDS, find_identifiers, placeholder
 __all__ = ["Memory", "Reply", "Table"]
 
 _NUMBERED = regex.compile(rf"<({'|'.join(KINDS)})_(\d{{1,9}})>")
-_CUT = regex.compile(r"<(?:[A-Z]{0,10}|[A-Z]{1,10}_\d{0,9})\Z")  # may become a placeholder
-#: Fields of replies that hold what the model wrote.
+_CUT = regex.compile(r"<(?:[A-Z]{0,10}|[A-Z]{1,10}_\d{0,9})\Z")  # the possible beginning of a placeholder
+#: Fields of a reply with text from the model.
 _WRITTEN = {"content", "refusal", "text", "arguments", "input", "reasoning_content", "encrypted_content"}
 
 
@@ -34,7 +34,7 @@ class _Restored(NamedTuple):
 
 
 class Table:
-    """What placeholders of one request stand for; it lives as long as its answer takes."""
+    """What the placeholders of one request stand for. Lives until the request is answered."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, str], int] = {}
@@ -42,7 +42,7 @@ class Table:
         self.values: dict[str, str] = {}
 
     def name(self, kind: str, value: str) -> str:
-        """Return the placeholder of a value, the same for the same one."""
+        """Return the placeholder of a value. Equal values share one."""
         number = self._numbers.get((kind, value))
         if number is None:
             number = self._numbers[kind, value] = self._of_kind[kind] = self._of_kind.get(kind, 0) + 1
@@ -51,7 +51,7 @@ class Table:
         return named
 
     def numbered(self, text: str, release: Release) -> str:
-        """Return a release with the placeholders of its text numbered."""
+        """Return the released text with its placeholders numbered."""
         kinds = {(one.start, one.end): one.kind for one in find_identifiers(text)}
         pieces, place = [], 0
         for start, end, new_start, new_end in release.replacements:
@@ -63,18 +63,18 @@ class Table:
 
 
 class Memory:
-    """Knows the replies that were delivered to each caller, by keyed hashes; the oldest are forgotten."""
+    """Knows which replies each caller got, by keyed hashes. Forgets the oldest first."""
 
     def __init__(self, most: int = 100_000) -> None:
         self._secret, self._most = secrets.token_bytes(32), most
         self._replies: OrderedDict[bytes, tuple[_Restored, ...]] = OrderedDict()
 
     def hash(self, *parts: str) -> bytes:
-        """Return what stands for some texts in this process alone."""
+        """Return a keyed hash of some texts, valid only in this process."""
         hasher = hashlib.blake2b(key=self._secret, digest_size=16)
         for part in parts:
             raw = part.encode("utf-8", "surrogatepass")
-            hasher.update(len(raw).to_bytes(8, "big") + raw)  # so that no two lists of texts are written alike
+            hasher.update(len(raw).to_bytes(8, "big") + raw)  # the length makes the encoding of a list unique
         return hasher.digest()
 
     def remember(self, caller: str, text: str, restored: Iterable[_Restored], *, is_json: bool) -> None:
@@ -90,7 +90,7 @@ class Memory:
         return self.hash(caller, text, str(is_json)) in self._replies
 
     def sent(self, caller: str, text: str, table: Table, *, is_json: bool) -> str:
-        """Return a text that a caller got as the model wrote it, with placeholders of this request."""
+        """Return a delivered text as the model wrote it, with this request's placeholders."""
         pieces, place = [], 0
         for start, end, kind in self._replies[self.hash(caller, text, str(is_json))]:
             value = json.loads(f'"{text[start:end]}"') if is_json else text[start:end]
@@ -100,7 +100,7 @@ class Memory:
 
 
 class _Written:
-    """One text that the model writes, in one piece or in several."""
+    """One text that the model writes, whole or in pieces."""
 
     def __init__(self, values: dict[str, str], *, is_json: bool) -> None:
         self.is_json = is_json
@@ -110,11 +110,11 @@ class _Written:
 
     @property
     def text(self) -> str:
-        """Everything that was given out."""
+        """Everything returned so far."""
         return "".join(self._pieces)
 
     def feed(self, piece: str) -> str:
-        """Return what can be given out after another piece: all but the beginning of what may be a placeholder."""
+        """Add a piece and return what is ready: everything but the possible beginning of a placeholder."""
         text = self._held + piece
         cut = _CUT.search(text, max(0, len(text) - 24)) if self._values else None
         end = len(text) if cut is None else cut.start()
@@ -122,7 +122,7 @@ class _Written:
         return self._out(text[:end])
 
     def end(self) -> str:
-        """Return what was held back."""
+        """Return the rest."""
         held, self._held = self._held, ""
         return self._out(held)
 
@@ -156,7 +156,7 @@ class Reply:
         self._added = 0
 
     def whole(self, value: Any, key: str = "") -> Any:
-        """Return a value with everything restored that the model wrote in it."""
+        """Return a value with all text from the model restored."""
         if isinstance(value, dict):
             return {name: self.whole(one, name) for name, one in value.items()}
         if isinstance(value, list):
@@ -169,7 +169,7 @@ class Reply:
         return value
 
     def chunk(self, chunk: dict[str, Any]) -> dict[str, Any]:
-        """Return a chunk of a chat's stream with what can be given out of it."""
+        """Return a chunk of a chat stream, with as much text as is ready."""
         for choice in _objects(chunk, "choices"):
             delta, number = choice.get("delta"), choice.get("index")
             if not isinstance(delta, dict):
@@ -181,7 +181,7 @@ class Reply:
         return chunk
 
     def rest(self) -> Iterator[dict[str, Any]]:
-        """Yield what a chat's stream that ended early still owes."""
+        """Yield the rest of a chat stream that ended early."""
         for number in sorted({name[0] for name in self._open if name not in self._last}, key=str):
             delta: dict[str, Any] = {}
             self._finish(number, delta)
@@ -192,7 +192,7 @@ class Reply:
                 }
 
     def event(self, event: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the events of a response's stream that one of the model's becomes."""
+        """Yield what one event of a response's stream becomes, which may be two events."""
         kind = event.get("type")
         place = tuple(event.get(name) for name in ("item_id", "output_index", "content_index", "summary_index"))
         if isinstance(kind, str) and kind.endswith(".delta") and isinstance(event.get("delta"), str):
@@ -221,7 +221,7 @@ class Reply:
         return self._open.setdefault(name, _Written(self._values, is_json=is_json))
 
     def _finish(self, number: Any, delta: dict[str, Any]) -> None:
-        """Add to the last delta of a choice what was held back, and remember what the choice said."""
+        """Add the rest of a choice's text to its last delta, and remember what the choice said."""
         for name in [name for name in self._open if name[0] == number]:
             written = self._open.pop(name)
             held = written.end()
@@ -249,7 +249,7 @@ def _objects(holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _written_in(delta: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str, tuple[Any, ...]]]:
-    """Yield where a delta holds what the model writes, and what to call that text."""
+    """Yield each place of a delta that holds text from the model, with a name for that text."""
     for key in ("content", "refusal", "reasoning_content"):
         if isinstance(delta.get(key), str):
             yield delta, key, (key,)

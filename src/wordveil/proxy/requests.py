@@ -1,4 +1,4 @@
-"""Requests to a model, rewritten: each field is known and harmless, veiled, a pseudonym, or refused."""
+"""Rewrites requests to a model. Each field is known to be harmless, veiled, replaced by a pseudonym, or refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wordveil.text.conversation import Writer, is_token, listed, token
 
 __all__ = ["write_chat", "write_response"]
 
-# Numbers, switches and short names, or lists and objects of these.
+# Fields with numbers, switches and short names, or lists and objects of these.
 _PLAIN = {
     "model", "stream", "stream_options", "temperature", "top_p", "parallel_tool_calls", "service_tier", "store",
     "top_logprobs", "prompt_cache_retention", "tool_choice",
@@ -24,7 +24,7 @@ _RESPONSE = _PLAIN | {
     "max_output_tokens", "max_tool_calls", "truncation", "reasoning", "include", "previous_response_id", "conversation",
 }  # fmt: skip
 _STATEFUL = ("previous_response_id", "conversation")
-#: What names a person or a conversation: the model's host gets a pseudonym.
+#: Fields that name a person or a conversation. The model's host gets pseudonyms.
 _NAMED = ("user", "safety_identifier", "prompt_cache_key")
 _TOOLS = ("function", "custom")
 
@@ -32,7 +32,7 @@ Pseudonym = Callable[[str], str]
 
 
 def write_chat(body: dict[str, Any], writer: Writer, pseudonym: Pseudonym) -> dict[str, Any]:
-    """Rewrite a body of ``/chat/completions``, with gaps for what is veiled."""
+    """Rewrite a body of ``/chat/completions``, with gaps for the veiled texts."""
     made: dict[str, Any] = {}
     for key, value in _given(body, "messages"):
         if key == "messages":
@@ -47,7 +47,7 @@ def write_chat(body: dict[str, Any], writer: Writer, pseudonym: Pseudonym) -> di
 def write_response(
     body: dict[str, Any], writer: Writer, pseudonym: Pseudonym, *, stateless: bool = False
 ) -> dict[str, Any]:
-    """Rewrite a body of ``/responses``; `stateless` refuses to continue what the model's host has kept."""
+    """Rewrite a body of ``/responses``. `stateless` refuses to continue a conversation kept by the model's host."""
     made: dict[str, Any] = {}
     for key, value in _given(body, "input"):
         if key in _STATEFUL and stateless:
@@ -73,7 +73,7 @@ def _given(body: dict[str, Any], needed: str) -> list[tuple[str, Any]]:
 
 
 def _field(made: dict[str, Any], key: str, value: Any, writer: Writer, plain: set[str], pseudonym: Pseudonym) -> None:
-    """Write a field that is no message."""
+    """Write a field that is not a message."""
     if key in plain:
         if not _is_plain(value):
             raise InputError(f"{key} may have numbers, switches and short names only.")
@@ -87,14 +87,14 @@ def _field(made: dict[str, Any], key: str, value: Any, writer: Writer, plain: se
 
 
 def _described(value: Any, writer: Writer) -> Any:
-    """Return a description of tools or of a form, which is left alone if the policy lets it."""
+    """Return a description of tools or of the answer's form unchanged, if the policy allows it."""
     if writer.policy.tools == "refuse":
         raise InputError("descriptions of tools and of the answer's form, and stop sequences, are not allowed here.")
     return value
 
 
 def _is_ours(tool: Any, writer: Writer) -> bool:
-    """Whether a tool is run by the caller; one that the model's host runs may send the text to others."""
+    """Whether the caller runs a tool. One that the model's host runs may send the text to others."""
     if isinstance(tool, dict) and tool.get("type") in _TOOLS:
         return True
     writer.other("a tool that the caller does not run")
@@ -111,7 +111,7 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 
 def _item(given: Any, writer: Writer) -> dict[str, Any] | None:
-    """Write an item of the input; None for one that is left out."""
+    """Write an item of the input, or return None to leave it out."""
     if not isinstance(given, dict):
         raise InputError("an item of the input must be an object.")
     kind = given.get("type", "message")

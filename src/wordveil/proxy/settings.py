@@ -1,4 +1,4 @@
-"""What the proxy does, and what it allows."""
+"""What the proxy does and what it allows."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Settings:
         If a setting makes no sense.
     """
 
-    upstream: str  # the address of the model's API, up to and with its version: ``https://api.example.com/v1``
-    policy: Policy = field(default_factory=Policy)  # what is veiled, left alone and refused
-    restore: bool = False  # whether placeholders in replies become again what they stand for
-    # Names by which the proxy may be called (the ``Host`` header), besides those of this machine, against DNS
-    # rebinding; ``*`` allows all.
+    upstream: str  # the address of the model's API, including its version: ``https://api.example.com/v1``
+    policy: Policy = field(default_factory=Policy)  # what to veil, leave alone and refuse
+    restore: bool = False  # whether to replace placeholders in replies by what they stand for
+    # Other host names to answer to (the ``Host`` header), besides this machine's own, against DNS rebinding; ``*``
+    # allows all.
     hosts: tuple[str, ...] = ()
-    # Seconds for a request to arrive, for the upstream to begin its answer, and between the pieces of a stream.
+    # Seconds for a request to arrive, for the upstream to begin its answer, and between two pieces of a stream.
     timeout: float = 120.0
     body_bytes: int = 1 << 20  # the longest request
-    reply_bytes: int = 1 << 25  # the longest reply that is not streamed
+    reply_bytes: int = 1 << 25  # the longest reply that is not a stream
     requests: int = 64  # how many requests may be in progress at once
-    # Whether an upstream on another machine may be spoken to without TLS, with the caller's key in the clear.
+    # Whether to talk to an upstream on another machine without TLS, which sends the caller's key in the clear.
     plain_http: bool = False
-    access_log: bool = False  # whether requests are logged: path, status and time, never what was sent
+    access_log: bool = False  # whether to log requests: path, status and time, never their content
 
     def __post_init__(self) -> None:
         self.policy.check()
@@ -54,7 +54,7 @@ class Settings:
             is_address = False
         if not is_address or parts.query or parts.fragment or parts.username or parts.password:
             raise OptionError(
-                "upstream must be an address such as https://api.example.com/v1, without a name, a password or a query."
+                "upstream must be an address such as https://api.example.com/v1, without a user, a password or a query."
             )
         if parts.scheme == "http" and not is_loopback(parts.hostname or "") and not self.plain_http:
             raise OptionError(

@@ -1,4 +1,4 @@
-"""The HTTP service and its page; needs the extra ``serve``."""
+"""The HTTP service and its web page. Needs the extra ``serve``."""
 
 from wordveil.service.settings import Key, Settings
 

@@ -1,4 +1,4 @@
-"""The application: settings in, ASGI out."""
+"""Builds the ASGI application from the settings."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ from wordveil.service.state import State, check_query
 
 __all__ = ["RUN_FOLDER", "RUN_SECRET", "create_app", "from_environment"]
 
-#: Names the folder that the processes of one service share; each makes a folder of its own if it is not set.
+#: Environment variable: the folder that the processes of one service share. Without it, each makes its own.
 RUN_FOLDER = "WORDVEIL_RUN_FOLDER"
-#: The secret that they share, in hexadecimal digits. It is in no file: kept draws are found by it.
+#: Environment variable: the secret they share, as hexadecimal. Kept draws are looked up with it. Never in a file.
 RUN_SECRET = "WORDVEIL_RUN_SECRET"  # noqa: S105 - the name of a variable
 
-# Seconds for which a thread that draws may keep the interpreter to itself: ten times less than usual, because every
-# request waits for that at least once before it is even read, and under load they wait for it one after the other.
-_HANDED_ON = 0.0005
+# Seconds for which a drawing thread may hold the interpreter, a tenth of Python's default. Every request waits for that
+# at least once before it is even read, and under load these waits add up.
+_SWITCH_INTERVAL = 0.0005
 
-_PASSED_ON = 2.0  # seconds in which the first process has passed on a signal, also on a busy machine
+_PASSED_ON = 2.0  # seconds within which the first process passes a signal on, even on a busy machine
 
 _PAGE = Path(__file__).parent / "page"
 
 
 def create_app(settings: Settings | None = None) -> Contracts:
-    """Make the application, with the settings of the environment if none are given."""
+    """Make the application. Without settings, it reads them from the environment."""
     settings = settings or Settings.load()
     keys = Keys(settings)
     app = FastAPI(
         title="wordveil",
         version=__version__,
         summary="Rewrites text so that every word is plausibly deniable.",
-        description="Every error is a problem+json with one sentence, which never quotes what was sent.",
-        docs_url=None,  # its scripts come from another host; see the module reference
+        description="Every error is a problem+json with one sentence, which never quotes your request.",
+        docs_url=None,  # FastAPI's page loads scripts from another host; `reference` is ours
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
@@ -68,18 +68,18 @@ def create_app(settings: Settings | None = None) -> Contracts:
         app.include_router(contract, dependencies=[Depends(check_query)])
     app.include_router(explore.operations)
     app.include_router(reference.router)
-    # Not mounted: what the API has nothing at would be looked for among the files, and a wrong method not told.
+    # Not a mount: that would look for unknown API addresses among the files, and answer 404 to a wrong method.
     app.router.default = _Page(directory=_PAGE, html=True)
     add_handlers(app)
     _describe(app, settings)
-    spoken = {litellm.PATH: litellm.blocked, **dict.fromkeys(presidio.PATHS, presidio.told)}
-    return Contracts(Guard(app, settings, keys), spoken)
+    problem_forms = {litellm.PATH: litellm.blocked, **dict.fromkeys(presidio.PATHS, presidio.told)}
+    return Contracts(Guard(app, settings, keys), problem_forms)
 
 
 def from_environment() -> Contracts:
-    """Make the application in a process that the server has started."""
+    """Make the application in a process that the server started."""
     settings = Settings.load()
-    sys.setswitchinterval(_HANDED_ON)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     if settings.workers > 1:
         parallel.use(max(1, parallel.cores() // settings.workers))
     return create_app(settings)
@@ -92,7 +92,7 @@ def _lifespan(settings: Settings, keys: Keys) -> Any:
         with tempfile.TemporaryDirectory(prefix="wordveil-") as own:
             state = State(settings, keys, Path(shared or own), bytes.fromhex(os.environ.get(RUN_SECRET, "")))
             app.state.shared = state
-            with _stopped_gently(state):
+            with _graceful_stop(state):
                 await state.warm()
                 yield
             await state.close()
@@ -101,16 +101,16 @@ def _lifespan(settings: Settings, keys: Keys) -> Any:
 
 
 @contextmanager
-def _stopped_gently(state: State) -> Iterator[None]:
-    """Between SIGTERM and the server's own stop, be not ready for a while, then end streams.
+def _graceful_stop(state: State) -> Iterator[None]:
+    """On SIGTERM, report "not ready" for the drain time, then end open streams and let the server stop.
 
-    Load balancers look at ``/readyz`` before they send more; what they still send is answered. Ctrl-C, and a second
-    SIGTERM, do not wait. With several processes a second one that follows at once is the first again: sent to all of
-    them, and passed on by the first process.
+    Load balancers check ``/readyz`` before they send more; whatever they still send is answered. Ctrl-C and a second
+    SIGTERM stop at once. With several processes, SIGTERM arrives twice (once from outside and once passed on by the
+    first process), so a second one within `_PASSED_ON` seconds counts as the first.
     """
     servers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    is_main = threading.current_thread() is threading.main_thread()  # whose alone signals are
-    if not (is_main and callable(servers[signal.SIGTERM])):  # no server that stops by them
+    is_main = threading.current_thread() is threading.main_thread()  # only this thread may set handlers
+    if not (is_main and callable(servers[signal.SIGTERM])):  # no server that signals would stop
         yield
         return
     loop = asyncio.get_running_loop()
@@ -144,7 +144,7 @@ def _stopped_gently(state: State) -> Iterator[None]:
 
 
 def _describe(app: FastAPI, settings: Settings) -> None:
-    """Put into the OpenAPI page what the routes do not say themselves."""
+    """Add to the OpenAPI document what the routes do not say themselves."""
     made = app.openapi()
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
@@ -155,7 +155,7 @@ def _describe(app: FastAPI, settings: Settings) -> None:
         for operation in operations.values():
             for answer in operation["responses"].values():
                 told = answer.setdefault("headers", {})
-                told["X-Request-ID"] = header("The id of the request; a caller may give it, as hexadecimal digits.")
+                told["X-Request-ID"] = header("The id of the request. You may send your own, in hexadecimal digits.")
     if settings.keys or settings.metrics_hash:
         closed = (*(("/v1/",) if settings.keys else ()), "/metrics")
         parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -167,11 +167,11 @@ def _describe(app: FastAPI, settings: Settings) -> None:
 
 class _Page(StaticFiles):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer for a file; a method that no file has is told apart from an address that has none."""
+        """Serve a file: 405 for a wrong method on an existing file, 404 where there is none."""
         if scope["method"] != "GET" and self.lookup_path(self.get_path(scope))[1] is None:
             raise HTTPException(404)
         await super().__call__(scope, receive, send)
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Find a file; names with a zero byte, which older releases of Starlette pass on to the system, have none."""
+        """Find a file. Older releases of Starlette pass a zero byte on to the system, so such names find nothing."""
         return ("", None) if "\0" in path else super().lookup_path(path)

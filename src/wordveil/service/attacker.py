@@ -1,8 +1,8 @@
-"""What somebody would guess of a text: a draw to look at, and what the strongest available reader makes of it.
+"""Draws to look at, and what the strongest available reader guesses from them.
 
-Nothing here is a release. A draw that is looked at is one of many, and somebody who picks the one they like best
-releases more than ε says; so what is answered are pieces and no text, and keys with a budget explore the examples
-alone, or they would have a way around it.
+Nothing here is a release. Somebody who draws many times and picks the result they like best releases more than ε says.
+So the answers are pieces, not texts, and keys with a budget can explore only the examples: otherwise exploring would be
+a way around the budget.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
     "make_attacker",
 ]
 
-#: Texts that anyone may explore: they are nobody's.
+#: Texts that anyone may explore. No person wrote them.
 EXAMPLES: dict[str, str] = {
     "A committee": "The committee met in Paris on Tuesday. Its chair, a doctor from Lyon, asked the hospital for more "
     "nurses and cheaper medicine. Nobody in the room knew that her brother had lost his job at the bank.",
@@ -55,21 +55,21 @@ EXAMPLES: dict[str, str] = {
     "Ich habe dann bei der Post angerufen, aber auch dort wusste man nichts von dem Brief meiner Schwester.",
 }
 
-#: About how many seconds a processor takes to make a mechanism for 50,000 words, from two on (`warm` in the settings
-#: shows it): what is told to who waits for the first of its kind. For later ones the service knows how long it took.
+#: About how many seconds one processor takes to make a mechanism for 50,000 words, where it takes two or more (`warm`
+#: in the settings logs the time). Shown while the first of its kind is made; then the service knows its own times.
 SECONDS = {"bayes-remap": 29.0, "diffractor": 7.0, "gaussian": 6.0, "mahalanobis": 2.0}
 
 _KINDS = {
     "context": "an attacker who reads words in context with a small network",
     "table": ALONE,
 }
-_LEARNT = ", and has learnt the mechanism’s probabilities from draws of it"
+_LEARNT = " and has learnt the mechanism’s probabilities from its draws"
 _FIRST = "Some first words at the station."
-_NEAR = 50  # words, as for the curves
+_NEAR = 50  # nearest words, as in the curves
 
 
 class ExploreRequest(MechanismChoice):
-    """A text to try settings on; nothing that comes back is a release."""
+    """A text to try settings on. Nothing that comes back is a release."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "The committee met in Paris.", "epsilon": 4.0, "draw": "1"}]}
@@ -82,9 +82,9 @@ class ExploreRequest(MechanismChoice):
     draw: str = Field(
         min_length=1,
         max_length=100,
-        description="Names a draw: under one name and the same settings a word comes out as it did.",
+        description="A name for this draw. The same name and settings give the same words again.",
     )
-    guess: bool = Field(default=True, description="Whether an attacker is to guess.")
+    guess: bool = Field(default=True, description="Whether to let an attacker guess.")
 
     @model_validator(mode="after")
     def _make_sense(self) -> ExploreRequest:
@@ -93,51 +93,55 @@ class ExploreRequest(MechanismChoice):
 
 
 class AttackerDetails(BaseModel):
-    """The attacker who guessed."""
+    """The attacker that guessed."""
 
     reader: Literal["context", "table"]
     name: str
 
 
 class Piece(BaseModel):
-    """What stands between veiled words (text), or a veiled word."""
+    """A veiled word, or the text between two of them."""
 
     text: str | None = None
     kind: Literal["drawn", "outside", "numbers", "identifiers", "dropped"] | None = None
     was: str | None = None
     drawn: str | None = None
-    guess: str | None = Field(default=None, description="The attacker's first guess; null where they saw no veil.")
-    chance: float | None = Field(default=None, description="How sure they are.")
+    guess: str | None = Field(
+        default=None, description="The attacker's first guess; null where they saw no veiled word."
+    )
+    chance: float | None = Field(default=None, description="How likely they think it is.")
     right: bool | None = None
-    near: bool | None = Field(default=None, description="Whether it is the word or one of its 50 most similar.")
+    near: bool | None = Field(
+        default=None, description="Whether the drawn word is the original or one of its 50 most similar words."
+    )
 
 
 class PublicFigure(AttackerFigure):
-    """How often an attacker guesses a veiled word of public prose."""
+    """How often an attacker guesses a veiled word in public prose."""
 
-    sentence: str = Field(description="The same in words, as `wordveil explain` says it.")
+    sentence: str = Field(description="The same in words, as `wordveil explain` puts it.")
 
 
 class Explored(BaseModel):
-    """A draw to look at, and what an attacker guesses from it. It is no release."""
+    """A draw to look at, and what an attacker guesses from it. It is not a release."""
 
     pieces: list[Piece]
     counts: CountDetails
     attacker: AttackerDetails | None = Field(
-        description="The strongest reader available; null while it is prepared, and where nobody is to guess."
+        description="The strongest reader available; null while it is being prepared, and if no guess was asked for."
     )
-    preparing: bool = Field(description="Whether the attacker is still being prepared: ask again for the same draw.")
-    progress: float = Field(description="How far that is, from 0 to 1, where it can be told.")
-    words: int = Field(description="Words that were drawn.")
+    preparing: bool = Field(description="Whether the attacker is still being prepared. If so, ask again for this draw.")
+    progress: float = Field(description="How far that is, from 0 to 1.")
+    words: int = Field(description="How many words were drawn.")
     guessed: int | None
     public: PublicFigure | None = Field(
-        description="What the strongest attacker who was tried guesses of public prose at this ε; null where none was "
-        "tried, or where other words than content words are veiled."
+        description="What the strongest attacker we measured guesses on public prose at this ε; null where none was "
+        "measured, or where other words than content words are veiled."
     )
     alike: int
-    draws: int = Field(description="Draws that a release would make; equal words are drawn once.")
-    loss: float | None = Field(description="What a release of this text could lose at most; null without a bound.")
-    language: str | None = Field(description="The language of the text, where it is another than the space's.")
+    draws: int = Field(description="How many draws a release would make. Equal words are drawn once.")
+    loss: float | None = Field(description="The most that a release of this text could lose; null without a bound.")
+    language: str | None = Field(description="The language of the text, if it is not the one of the space.")
     guarantee: GuaranteeDetails
 
 
@@ -149,24 +153,23 @@ class Example(BaseModel):
 
 
 class ExploreFacts(BaseModel):
-    """What may be explored with this key, and what the presets come to."""
+    """What this key may explore, and what the presets mean."""
 
     examples: list[Example]
-    own_texts: bool = Field(description="Whether texts of one's own may be explored: not with a budget.")
+    own_texts: bool = Field(description="Whether this key may explore texts of its own. With a budget, it may not.")
     needs_user: bool = Field(description="Whether a release must name an end user (user), who has a budget.")
     protection: dict[str, dict[str, float]] = Field(
         description="What each preset allows: the share of all veiled words that an attacker guesses (attacker), and "
-        "of the words that cannot be guessed without the draws (gain)."
+        "the share they guess of the words that cannot be guessed without the draws (gain)."
     )
     seconds: dict[str, float] = Field(
-        description="About how long a free processor takes to make a mechanism at an ε, where that is more than two "
-        "seconds."
+        description="About how long a free processor takes to make each mechanism at a new ε, if more than two seconds."
     )
     presets: dict[str, dict[str, dict[str, float]]] = Field(description="The ε of each preset, by space and mechanism.")
 
 
 class Attacker(NamedTuple):
-    """The reader of a mechanism's draws, if they can be read at all."""
+    """The reader of a mechanism's draws, if its draws can be read at all."""
 
     reader: Reader | None
     select: str
@@ -174,16 +177,16 @@ class Attacker(NamedTuple):
 
     @property
     def told(self) -> dict[str, str] | None:
-        """Which reader it is, with a description."""
+        """Which reader it is, in words."""
         if self.reader is None:
             return None
         return {"reader": self.reader.kind, "name": _KINDS[self.reader.kind] + (_LEARNT if self.is_learnt else "")}
 
 
 def make_attacker(mechanism: Mechanism[Any], select: str, watch: Watch = ignore) -> Attacker:
-    """Make the strongest reader available: in context if PyTorch and weights for the space are there, else a table.
+    """Make the strongest reader available: in context with PyTorch and weights for the space, otherwise a table.
 
-    Where probabilities are known by drawing alone, a table is learnt from draws, for half a minute.
+    If a mechanism's probabilities are only known from draws, a table is learnt from draws, which takes half a minute.
     """
     select = select if select in ("content", "all") else "spans"
     is_exact = mechanism.law().exact
@@ -191,7 +194,7 @@ def make_attacker(mechanism: Mechanism[Any], select: str, watch: Watch = ignore)
         try:
             reader = Reader(mechanism, kind=kind, select=select)
             reader.posterior(Document(_FIRST, ((0, 4),) if select == "spans" else None), 1, watch=watch)
-        except WordveilError:  # no PyTorch, no weights for this space, or nothing that could be read
+        except WordveilError:  # no PyTorch, no weights for this space, or nothing to read
             continue
         return Attacker(reader, select, not is_exact)
     return Attacker(None, select)
@@ -205,7 +208,7 @@ def _language(space: EuclideanSpace | PoincareSpace) -> str:
 def explored(
     text: str, release: Release, veil: Veil, space: EuclideanSpace | PoincareSpace, attacker: Attacker | float
 ) -> dict[str, Any]:
-    """Say what a draw of a text shows to an analyst and to an attacker, or how far that one is, as plain values."""
+    """Return what a draw shows to an analyst and to an attacker, or how far the attacker's preparation is."""
     old = veil.selection.prepare(Document(text)).text  # without marks
     ready = attacker if isinstance(attacker, Attacker) else None
     reader = None if ready is None else ready.reader
@@ -231,7 +234,7 @@ def explored(
 
 
 def _guesses(release: Release, reader: Reader, select: str) -> dict[int, Place]:
-    """Return the reader's first guess by where it stands in the draw."""
+    """Return the reader's first guess for each place of the draw, by where it starts."""
     spans = None
     if select == "spans":
         places = zip(release.replacements, release.kinds, strict=True)
@@ -250,7 +253,7 @@ def _pieces(old: str, release: Release, veil: Veil, guesses: dict[int, Place]) -
         at = place.new_end
         piece: dict[str, Any] = {"kind": kind, "was": was, "drawn": word.strip()}
         if kind == "drawn":
-            guess = guesses.get(place.new_start + gap)  # none where a function word came out, which looks left alone
+            guess = guesses.get(place.new_start + gap)  # none for a function word, which looks like one left alone
             known = veil.lookup.id(was, lookup_key(was))
             piece |= {
                 "guess": None if guess is None else guess.words[0],
@@ -263,7 +266,7 @@ def _pieces(old: str, release: Release, veil: Veil, guesses: dict[int, Place]) -
 
 
 def _mark_near(drawn: list[dict[str, Any]], veil: Veil, space: EuclideanSpace | PoincareSpace) -> None:
-    """Say of each draw whether it is the word or one of those most similar to it."""
+    """Mark whether each drawn word is the original or one of the words most similar to it."""
     pairs = [[veil.lookup.id(piece[name], lookup_key(piece[name])) for name in ("was", "drawn")] for piece in drawn]
     if not drawn:
         return

@@ -1,4 +1,4 @@
-"""What keys and their end users may still lose, and what they are charged before anything is released."""
+"""Budgets of keys and end users. Every release is charged before anything leaves the service."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from wordveil.text import Veil
 __all__ = ["Bill", "Budgets", "check_end_user", "named_in_header", "reached", "since"]
 
 _SCHEMA = "wordveil_service"
-_TRIES = 4  # ε that are priced for a refusal: the price is nearly proportional to ε, so few are enough
+_TRIES = 4  # how many ε to price for a refusal; the price is nearly proportional to ε, so few are enough
 _LONGEST_USER = 200
-_AWAY = 5.0  # seconds until it is worth asking again for a ledger
+_AWAY = 5.0  # seconds after which to try an unreachable ledger again
 _LOG = logging.getLogger("wordveil.service")
 
 
@@ -43,13 +43,13 @@ def since(period: str, now: datetime | None = None) -> int:
 
 
 def check_end_user(user: str | None) -> None:
-    """Refuse the name of an end user that is no name."""
+    """Refuse an end user whose name is empty or too long."""
     if user is not None and not 0 < len(user) <= _LONGEST_USER:
         raise Problem(422, f"user must have between 1 and {_LONGEST_USER} characters.")
 
 
 def named_in_header(user: str | None) -> str | None:
-    """Return an end user that a header names, in UTF-8 as in a body: two spellings would be two accounts."""
+    """Return the end user that a header names. Read as UTF-8, like a body: two spellings would be two accounts."""
     try:
         return None if user is None else user.encode("latin-1").decode()
     except UnicodeError:
@@ -58,34 +58,34 @@ def named_in_header(user: str | None) -> str | None:
 
 @contextmanager
 def reached() -> Iterator[None]:
-    """Tell callers that a ledger cannot be used, and the operator which and why."""
+    """Turn a ledger that cannot be used into a 503, and log for the operator which one and why."""
     try:
         yield
     except FileError as error:
-        _LOG.error("%s", error)  # of a ledger and the system alone
+        _LOG.error("%s", error)  # names only the ledger and the system's reason
     else:
         return
     raise Problem(
         503,
-        "the budgets cannot be read or written just now; nothing was released, try again later.",
+        "the budgets cannot be read or written just now; nothing was released. Try again later.",
         "ledger-unavailable",
         after=_AWAY,
     )
 
 
 class Bill(NamedTuple):
-    """Who pays for a request, and what a draw costs."""
+    """Who pays for a request, and what one draw costs."""
 
     key: Key
     user: str | None
     price: float
-    #: The price of a draw at another ε, and the ε of this one.
+    #: Returns the price of a draw at another ε. `epsilon` is the one asked for.
     price_at: Callable[[float], float]
     epsilon: float
 
 
 class Budgets:
-    """Keeps the accounts of keys and of their end users, wherever the settings say."""
+    """The accounts of keys and of their end users, in the ledgers that the settings name."""
 
     def __init__(self, settings: Settings) -> None:
         self._ledgers: dict[str, Ledger] = {}
@@ -96,12 +96,12 @@ class Budgets:
             self._ledgers[name] = shared or _file(Path(settings.ledgers), name)
 
     def bill(self, key: Key | None, user: str | None, veil: Veil, price_at: Callable[[float], float]) -> Bill | None:
-        """Say who pays for what a veil draws; None if nobody does. What has no price is refused."""
+        """Return who pays for what a veil draws, or None if nobody does. Refuse settings that have no price."""
         check_end_user(user)
         if key is None or not key.is_charged:
             return None
         if key.user_budget is not None and user is None:
-            raise Problem(422, "this key has a budget for each end user: say who it is, in user.", "user-required")
+            raise Problem(422, "this key has a budget for each end user: name the end user in user.", "user-required")
         if veil.guarantee.notion is not Notion.METRIC:
             raise Problem(
                 403,
@@ -119,10 +119,10 @@ class Budgets:
         return Bill(key, user, veil.largest_loss, price_at, veil.mechanism.epsilon)
 
     def charge(self, bill: Bill, draws: int) -> float:
-        """Charge for draws, before they are released; return the least that is left of the budgets that pay.
+        """Charge for draws before they are released. Return what is left in the tightest account that pays.
 
         Every draw costs the most that it can lose between any two words (`Veil.largest_loss`). Losses of independent
-        draws add up, so what was charged bounds the loss of all that was released.
+        draws add up, so the sum of the charges bounds the loss of everything released.
         """
         if not draws:
             with reached():
@@ -135,18 +135,18 @@ class Budgets:
             raise self._refusal(bill, draws, short) from None
 
     def check(self, bill: Bill, draws: int) -> None:
-        """Refuse draws that a budget does not cover now; nothing is charged."""
+        """Refuse draws that a budget does not cover now, without charging them."""
         for account in _accounts(bill.key, bill.user):
             with reached():
                 has = self._ledgers[bill.key.name].balance(account).left
-            if bill.price * draws > has * (1 + 1e-9):  # what is nearly enough is for the charge to decide
+            if bill.price * draws > has * (1 + 1e-9):  # rounding is left to the charge
                 raise self._refusal(bill, draws, Overdrawn(account, bill.price * draws, has))
 
     def charge_leading(self, bills: Sequence[tuple[Bill, int]]) -> tuple[int, Problem | None]:
-        """Charge for releases of one key, from the first on, as far as the budgets go.
+        """Charge for the releases of one key in order, as far as the budgets go.
 
-        Returns how many were charged, and why the next one was not. All at once if the budgets cover them; otherwise
-        by halves, so that few writes find where they end.
+        Returns how many were charged, and why the next one was not. Tries all at once; if the budgets do not cover
+        them, bisects, so that few writes find where they end.
         """
         try:
             with reached():
@@ -165,7 +165,7 @@ class Budgets:
         return len(bills), None
 
     def _charge(self, bills: Sequence[tuple[Bill, int]]) -> float:
-        """Charge for several releases of one key, all or none."""
+        """Charge for several releases of one key: all of them or none."""
         owed: dict[Account, float] = {}
         for bill, draws in bills:
             for account in _accounts(bill.key, bill.user) if draws else ():
@@ -173,12 +173,12 @@ class Budgets:
         return min(self._ledgers[bills[0][0].key.name].charge(list(owed.items()))) if owed else math.inf
 
     def balances(self, key: Key, user: str | None) -> list[dict[str, Any]]:
-        """Say where the accounts of a key stand, and of one of its end users if one is named."""
+        """Return the accounts of a key, or of one of its end users as well, with what is left in each."""
         named = [account for account in _accounts(key, user) if user is not None or account.user == key.name]
         return [self._told(key, account) for account in named]
 
     def of_keys(self) -> dict[str, tuple[float, float]]:
-        """Return the budget of each key, and what is left of it; those whose ledger cannot be read are left out."""
+        """Return the budget of each key and what is left of it. Skips keys whose ledger cannot be read."""
         found = {}
         for name, key in self._keys.items():
             with suppress(FileError):
@@ -187,7 +187,7 @@ class Budgets:
         return found
 
     def change(self, key: Key, user: str | None, added: float | None) -> dict[str, Any]:
-        """Add to the account of a key, or of one of its end users, or (None) start it afresh."""
+        """Add to the account of a key or of one of its end users. None resets it."""
         which = "user_budget" if user is not None else "budget"
         if getattr(key, which) is None:
             raise OptionError(f"the key {key.name} has no {which}.")
@@ -197,7 +197,7 @@ class Budgets:
         return self._told(key, account)
 
     def close(self) -> None:
-        """Give back open connections."""
+        """Close open connections."""
         for ledger in self._ledgers.values():
             ledger.close()
 
@@ -229,8 +229,8 @@ class Budgets:
         )
 
     def _fitting(self, bill: Bill, draws: int, has: float) -> float | None:
-        """Return an ε at which the draws would fit; None if no ε fits, or if others are being priced just now."""
-        if has <= 0 or not self._pricing.acquire(blocking=False):  # refusals must stay cheap for those who flood us
+        """Return an ε at which the draws would fit; None if none does, or while another refusal is being priced."""
+        if has <= 0 or not self._pricing.acquire(blocking=False):  # a flood of refusals must stay cheap
             return None
         try:
             tried, cost = bill.epsilon, bill.price * draws
@@ -243,7 +243,7 @@ class Budgets:
                     if cost <= has:
                         return tried
                     continue
-                return None  # below what the service allows
+                return None  # ε below what the service allows
         finally:
             self._pricing.release()
         return None
@@ -258,11 +258,11 @@ def _file(folder: Path, name: str) -> Ledger:
 
 
 def _accounts(key: Key, user: str | None) -> list[Account]:
-    """Return the accounts that pay: the key's, then the end user's, where they have a budget."""
+    """Return the accounts that pay: the key's, then the end user's, if they have a budget."""
     accounts = []
     if key.budget is not None:
         accounts.append(Account(key.name, key.budget, since(key.period)))
-    if key.user_budget is not None and user is not None:  # the name of a key has no line break
+    if key.user_budget is not None and user is not None:  # names of keys have no line break, so this is unambiguous
         accounts.append(Account(f"{key.name}\nuser\n{user}", key.user_budget, since(key.user_period)))
     return accounts
 
@@ -276,7 +276,7 @@ def _up(amount: float) -> float:
 
 
 def _three_digits(amount: float, rounded: Callable[[float], int]) -> float:
-    """Round to three digits, or more where it has more before the point."""
+    """Round to three significant digits, or to a whole number if it has more before the point."""
     if amount <= 0:
         return 0.0
     unit = 10.0 ** min(0, math.floor(math.log10(amount)) - 2)

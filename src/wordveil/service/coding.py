@@ -13,19 +13,19 @@ from wordveil.service.problems import Problem
 
 __all__ = ["CODINGS", "Packer", "chosen", "unpacked"]
 
-#: How bodies may be coded, the preferred first.
+#: Supported encodings, the preferred one first.
 CODINGS = ("zstd", "gzip")
 
 _GZIP = 31  # zlib's number for gzip's header and check
 _GZIP_LEVEL, _ZSTD_LEVEL = 5, 3
-_PIECE = 1 << 16  # bytes that are unpacked at once: a small body can hold a very large one
-_SLICE = 256  # bytes of zstd, which may hold 32,768 times as many, that are unpacked at once
-_WINDOW = 1 << 23  # what a zstd body may make us remember (RFC 9659)
+_PIECE = 1 << 16  # bytes to unpack at once: a small body can hold a very large one
+_SLICE = 256  # bytes of zstd to unpack at once: each may hold 32,768 times as many
+_WINDOW = 1 << 23  # memory that a zstd body may make us keep (RFC 9659)
 _TAKES = {name: re.compile(rf"\b{name}\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE) for name in CODINGS}
 
 
 def chosen(accepted: str) -> str | None:
-    """Return the coding for somebody who accepts these (``Accept-Encoding``)."""
+    """Return the encoding to answer with, given a request's ``Accept-Encoding``; None for no encoding."""
     return next((name for name in CODINGS if _TAKES[name].search(accepted)), None) if accepted else None
 
 
@@ -63,7 +63,7 @@ _UNPACKERS: dict[str, type[_Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
 
 
 def unpacked(receive: Receive, coding: str) -> Receive:
-    """Return what gives the body of a request as it was before it was packed, a piece at a time."""
+    """Wrap `receive` so that it yields the decompressed body, a piece at a time."""
     unpacker = _UNPACKERS[coding]()
     waiting, more = b"", True
 
@@ -93,7 +93,7 @@ def unpacked(receive: Receive, coding: str) -> Receive:
 
 
 class Packer:
-    """Compresses an answer as it is written; what was written so far can always be read."""
+    """Compresses an answer as it is written. Every part is flushed, so that clients can read it at once."""
 
     def __init__(self, coding: str) -> None:
         is_gzip = coding == "gzip"
@@ -109,5 +109,5 @@ class Packer:
         )
 
     def __call__(self, body: bytes, more: bool) -> bytes:
-        """Return the next part of the packed answer."""
+        """Return the next part of the compressed answer."""
         return bytes(self._packer.compress(body) + self._packer.flush(self._modes[0 if more else 1]))

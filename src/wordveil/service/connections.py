@@ -1,7 +1,7 @@
-"""Bounds on what a connection may do before there is a request: header bytes, time, idleness, and how many there are.
+"""Limits on connections before there is a request: header bytes, time, idleness, and how many there may be.
 
-uvicorn's protocol on httptools is fast, but has no such bounds: an endless header is gathered with quadratic work, and
-a connection that never finishes its header is kept for ever. The parsing stays uvicorn's; here it is only watched.
+uvicorn's httptools protocol is fast but has no such limits: it gathers an endless header with quadratic work, and keeps
+a connection for ever that never finishes its header. uvicorn still parses; this module only watches.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if sys.platform != "win32":
 
 __all__ = ["ABORT", "Connection", "Limits"]
 
-#: In a request's scope: drops its connection at once, with what was not sent yet.
+#: Key in a request's scope: a function that drops the connection at once, with whatever was not sent yet.
 ABORT = "wordveil.abort"
-_RESERVED = 64  # descriptors for everything but connections: files, ledgers, the other processes
+_RESERVED = 64  # file descriptors for everything but connections: files, ledgers, the other processes
 
-# uvicorn tells of every malformed request; ours are told as refusals, a line a second.
+# uvicorn logs every malformed request. We log them as refusals, at most one line a second.
 _LOG = logging.getLogger("wordveil.server")
 _LOG.addFilter(lambda record: "Invalid HTTP request" not in record.getMessage())
 
 
 class Limits:
-    """Limits on the connections of a process: how many, from which addresses, and what each may do."""
+    """Limits on the connections of a process: how many in all, how many per address, and what each may do."""
 
     def __init__(self, settings: Settings) -> None:
         self.header_bytes, self.header_seconds = settings.header_bytes, settings.header_seconds
@@ -46,14 +46,14 @@ class Limits:
         self._of, self._all = Counter[str](), 0
 
     def admit(self, address: str) -> bool:
-        """Count a connection in; say whether there may be one more, and one more of this address."""
+        """Count a new connection. Return whether it is within the limits, in all and for this address."""
         self._of[address] += 1
         self._all += 1
         CONNECTIONS.inc()
         return self._all <= self._most and self._of[address] <= self._most_of_one
 
     def leave(self, address: str) -> None:
-        """Count a connection out."""
+        """Count a connection that has closed."""
         CONNECTIONS.dec()
         self._all -= 1
         self._of[address] -= 1
@@ -62,10 +62,10 @@ class Limits:
 
 
 def _household(address: str) -> str:
-    """Return what counts as one address: for IPv6 the 64-bit network, because its owner has every address in it."""
+    """Return what counts as one address. For IPv6 that is the /64 network, all of which one owner can use."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:  # a socket of this machine
+    except ValueError:  # a Unix socket
         return address
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(parsed.ipv4_mapped or ipaddress.ip_network((parsed, 64), strict=False))
@@ -73,7 +73,7 @@ def _household(address: str) -> str:
 
 
 def _descriptors(wanted: int) -> int:
-    """Return how many descriptors this process may have; as many as are wanted, if the system allows it."""
+    """Return how many file descriptors this process may have, after raising the limit as far as needed and allowed."""
     if sys.platform == "win32":
         return wanted + _RESERVED
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -86,21 +86,21 @@ def _descriptors(wanted: int) -> int:
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection, within the limits of the application."""
+    """uvicorn's connection, within our limits."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.logger = _LOG
-        self._limits: Limits = self.app.limits  # our own application has them
+        self._limits: Limits = self.app.limits  # our application has them
         self.timeout_keep_alive = self._limits.idle_seconds
         self._late: TimerHandle | None = None
         self._address = ""
         self._is_over = False
-        self._silent = 0  # bytes since the parser last got anywhere
-        self._got_on = False
+        self._unparsed = 0  # bytes since the parser last finished a header or a part of a body
+        self._progressed = False
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # as in uvicorn
-        """Refuse a connection that is one too many; drop one that asks for nothing in time."""
+        """Refuse a connection above the limits. Drop one that sends no request in time."""
         super().connection_made(transport)
         self._address = _household(self.client[0] if self.client else "")
         if self._limits.admit(self._address):
@@ -109,65 +109,65 @@ class Connection(HttpToolsProtocol):
             self._end(Problem(503, "there are too many connections; try again later.", "too-many-connections"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Count it out."""
+        """Count the connection out."""
         self._disarm()
         self._limits.leave(self._address)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Give the parser what it may have: a header, or what is between the parts of a body, of bounded length."""
+        """Feed the parser, but no more than `header_bytes` of a header or of framing between parts of a body."""
         if self._is_over:
             return
         most = self._limits.header_bytes
-        first, rest = data[: most - self._silent], data[most - self._silent :]
+        first, rest = data[: most - self._unparsed], data[most - self._unparsed :]
         self._feed(first)
         if rest and not self._is_over:
-            if self._silent >= most:
+            if self._unparsed >= most:
                 self._end(Problem(431, f"the header is longer than the {most:,} bytes allowed."))
                 return
             self._feed(rest)
         if self._late is None and (self.cycle is None or self.cycle.response_complete):
-            self._arm()  # the next request has begun, or what is left of the last one trickles in
+            self._arm()  # the next request has begun, or the rest of the last one trickles in
 
     def _feed(self, data: bytes) -> None:
-        self._got_on = False
+        self._progressed = False
         super().data_received(data)
-        self._silent = 0 if self._got_on else self._silent + len(data)
+        self._unparsed = 0 if self._progressed else self._unparsed + len(data)
 
     def on_message_begin(self) -> None:
-        """Let the application drop the connection."""
+        """Give the application a way to drop the connection."""
         super().on_message_begin()
         scope: dict[str, Any] = self.scope  # type: ignore[assignment]  # with a key of ours
         scope[ABORT] = self.transport.abort
 
     def on_headers_complete(self) -> None:
-        """Stop the clock: from here on the application keeps the time."""
-        self._got_on = True
+        """Stop the clock: from here on, the application limits the time."""
+        self._progressed = True
         self._disarm()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """See that it gets on."""
-        self._got_on = True
+        """Note the progress."""
+        self._progressed = True
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """See that it gets on."""
-        self._got_on = True
+        """Note the progress."""
+        self._progressed = True
         super().on_message_complete()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close an idle connection; one that does not take its answer at once."""
+        """Close an idle connection, at once if the client does not read its answer."""
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         super().timeout_keep_alive_handler()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - ours never quotes
-        """Tell a parser's error like any other problem."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - our answer never quotes
+        """Answer a parser's error like any other problem."""
         self._end(Problem(400, "this is not a valid HTTP request.", "malformed-request"))
 
     def _unsupported_upgrade_warning(self) -> None:
-        pass  # the request is answered as if it had not asked
+        pass  # answer the request as if it had not asked for an upgrade
 
     def _arm(self) -> None:
         self._late = self.loop.call_later(self._limits.header_seconds, self._too_late)
@@ -179,14 +179,14 @@ class Connection(HttpToolsProtocol):
 
     def _too_late(self) -> None:
         self._late = None
-        if self._silent:
+        if self._unparsed:
             self._end(Problem(408, "the request did not arrive in time."))
-        else:  # it asked for nothing, so it is told nothing
+        else:  # it sent nothing, so it gets no answer
             note_refusal("request-timeout", "connection")
             self.transport.close()
 
     def _end(self, problem: Problem) -> None:
-        """Tell what is wrong, unless an answer is being written, and close."""
+        """Answer with a problem, unless an answer is already being written, and close."""
         self._is_over = True
         self._disarm()
         note_refusal(problem.code, "connection")
@@ -202,7 +202,7 @@ class Connection(HttpToolsProtocol):
 
 
 def _answer(problem: Problem) -> bytes:
-    """Return a whole answer, for where there is no request."""
+    """Return the bytes of a whole answer, for when there is no request to answer."""
     made = problem_response(problem)
     headers = [(name, value) for name, value in made.raw_headers if name != CODE.encode()]
     lines = [b"%s: %s" % pair for pair in [*headers, (b"connection", b"close")]]

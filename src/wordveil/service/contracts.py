@@ -1,7 +1,7 @@
-"""Other APIs that the service speaks: their keys in, and problems in their form out.
+"""Other APIs that the service speaks: accepts their keys, and answers problems in their form.
 
-What stands before the routes (keys, limits, time-outs) tells problems in our own form; here, outside of all that, they
-are said as the contract says them. So no way leads around it: what is not answered at all is a refusal, too.
+The checks before the routes (keys, limits, time-outs) answer problems in our own form. This wraps all of them and
+translates, so that nothing can bypass it: even a request that gets no answer at all becomes a refusal.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from wordveil.service.problems import fault, log_fault
 
 __all__ = ["Contracts", "Told"]
 
-#: Says a problem in the words of a contract: from a status and a sentence, the status and the body to answer with.
+#: Puts a problem in a contract's form: takes a status and a sentence, returns the status and body to answer with.
 Told = Callable[[int, str], tuple[int, dict[str, Any]]]
 
 
 class Contracts:
     """Wraps the guarded application.
 
-    `app`: the service. `told`: how problems are said, by path.
+    Parameters
+    ----------
+    app
+        The service.
+    told
+        How to answer problems, by path.
     """
 
     def __init__(self, app: Guard, told: Mapping[str, Told]) -> None:

@@ -1,4 +1,4 @@
-"""What may be asked for, what one word may become, calibrations, and what operators look at."""
+"""Routes for the catalogue, single words, exploring, calibrations and operations."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["operations", "router"]
 router = APIRouter()
 operations = APIRouter(tags=["operations"], default_response_class=PlainTextResponse)
 
-_PREPARED = 1.5  # seconds that somebody waits for an attacker before they are told to ask again
+_PREPARED = 1.5  # seconds to wait for an attacker before telling the client to ask again
 _SpaceQuery = Annotated[str | None, Query(max_length=100)]
 
 
@@ -62,7 +62,7 @@ def _route(tag: str, summary: str, model: Any, *problems: int, location: str = "
     **_route("catalogue", "The mechanisms allowed here", list[MechanismFacts], 422),
 )
 async def mechanisms(request: Request) -> Response:
-    """List the mechanisms that may be asked for, with what each guarantees and what the audit found."""
+    """List the mechanisms that you may ask for, with what each guarantees and what the audit found."""
     allowed = state_of(request).settings
     span = {"smallest_epsilon": allowed.smallest_epsilon, "largest_epsilon": allowed.largest_epsilon}
     listed = [(facts, traits_of(facts["name"])) for facts in list_mechanisms() if facts["name"] in allowed.allowed]
@@ -73,7 +73,7 @@ async def mechanisms(request: Request) -> Response:
 
 @router.get("/v1/spaces", name="list_spaces", **_route("catalogue", "The spaces served here", list[SpaceFacts], 422))
 async def spaces(request: Request) -> Response:
-    """List the spaces that may be asked for; the first is the default."""
+    """List the spaces that you may ask for. The first is the default."""
     state = state_of(request)
     opened = {name: await state.space(name) for name in state.space_names}
     return json_response(
@@ -102,9 +102,9 @@ async def word_by_address(
     space: _SpaceQuery = None,
     top: Annotated[int, Query(ge=1, le=100)] = 15,
 ) -> Response:
-    """Give the distribution of a word's outputs, its neighbours, N_w and S_w.
+    """Return the distribution of a word's outputs, its neighbours, N_w and S_w.
 
-    Send words of private texts in the body instead, where no proxy logs them: POST /v1/words.
+    For words of private texts, use POST /v1/words: proxies do not log its body.
     """
     return await word_by_body(
         WordRequest(word=word, epsilon=epsilon, mechanism=mechanism, space=space, top=top), request
@@ -117,7 +117,7 @@ async def word_by_address(
     **_route("words", "What a word may become, asked in the body", WordFacts, 400, 403, 404, 409, 413, 422),
 )
 async def word_by_body(asked: WordRequest, request: Request) -> Response:
-    """Give the same as GET /v1/words/{word}, for a word that no address should contain."""
+    """Return the same as GET /v1/words/{word}, for a word that should not be in an address."""
     state = state_of(request)
     made, space = await state.mechanism(asked), await state.space(asked.space)
     return await asyncio.to_thread(lambda: json_response(word_facts(made, space, asked.word, asked.top)))
@@ -125,7 +125,7 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
 
 @router.get("/v1/explore", name="get_exploring", **_route("explore", "What may be explored", ExploreFacts, 422))
 async def exploring(request: Request) -> Response:
-    """Give the example texts, whether texts of one's own may be explored, and the ε of the presets."""
+    """Return the example texts, whether you may explore texts of your own, and the ε of the presets."""
     key = caller(request)
     return json_response(
         {
@@ -145,22 +145,22 @@ async def exploring(request: Request) -> Response:
     **_route("explore", "Would someone guess this text?", Explored, 400, 403, 409, 413, 422),
 )
 async def explore(asked: ExploreRequest, request: Request) -> Response:
-    """Draw for a text, to look at, and let the strongest available reader guess its words. This is no release.
+    """Draw words for a text, to look at, and let the strongest available reader guess the originals.
 
-    The draw is one of many, so nothing of it may be published: release a text once, with /v1/privatize. It costs
-    nothing, so a key with a budget can explore the examples of GET /v1/explore and nothing else.
+    This is not a release: the draw is one of many, so do not publish any of it. To release a text, send it once to
+    /v1/privatize. Exploring is free, so a key with a budget can explore only the examples of GET /v1/explore.
     """
     state, key = state_of(request), caller(request)
     if key is not None and key.is_charged and asked.text not in EXAMPLES.values():
         raise Problem(
             403,
-            "this key has a budget, so only the examples can be explored; release your own text once, with "
+            "this key has a budget, so it can explore only the examples; release your own text once, with "
             "/v1/privatize.",
             "examples-only",
         )
     check_texts([asked.text], state.settings)
     how = asked.model_dump(include=set(Way.model_fields))
-    # The draws of a name follow from a secret: words stay as they are while somebody types.
+    # Draws follow from a secret and the draw's name, so words do not change while somebody types.
     sketch, once = [await state.batcher(Way(**how, once=scope)) for scope in ("file", "record")]
     whose = state.sticky.digest("explore", key.name if key else "", asked.draw).hex()
     release = (await sketch([Document(asked.text, scope=whose)]))[0]
@@ -180,7 +180,7 @@ async def explore(asked: ExploreRequest, request: Request) -> Response:
     status_code=202,
 )
 async def begin(asked: CalibrationRequest, request: Request) -> Response:
-    """Start measuring what ε means for a mechanism, or which ε meets targets; poll the job until it is done."""
+    """Start measuring what ε means for a mechanism, or which ε meets your targets. Poll the job until it is done."""
     state = state_of(request)
     state.check_mechanism(asked.mechanism, asked.options)
     path = state.path(asked.space)
@@ -199,7 +199,7 @@ async def begin(asked: CalibrationRequest, request: Request) -> Response:
     **_route("calibration", "The progress of a calibration", Job, 404, 422),
 )
 async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Response:  # noqa: A002 - as in the path
-    """Give the progress of a calibration, and its result."""
+    """Return the progress of a calibration, and its result once it is done."""
     return json_response(state_of(request).jobs.state(id))
 
 
@@ -209,7 +209,10 @@ async def look(request: Request, id: Annotated[str, Path(max_length=40)]) -> Res
     **_route("calibration", "The attacker's success against similarity", Tradeoff, 422),
 )
 async def tradeoff(request: Request, mechanism: MechanismName = DEFAULT, space: _SpaceQuery = None) -> Response:
-    """Give the curve over ε that comes with this version, for a mechanism with default options; else start a job."""
+    """Return the curve over ε that ships with this version, for a mechanism with default options.
+
+    For anything else, start a calibration.
+    """
     state = state_of(request)
     state.check_mechanism(mechanism, {})
     path = state.path(space)
@@ -230,7 +233,7 @@ async def budget(
         str | None, Header(max_length=200, description="An end user, to see their budget.")
     ] = None,
 ) -> Response:
-    """Say where the budgets of the key stand, and of an end user if the header Wordveil-User names one."""
+    """Return what is left of the key's budgets, and of an end user's if the header Wordveil-User names one."""
     state, key = state_of(request), caller(request)
     user = named_in_header(wordveil_user)
     check_end_user(user)
@@ -244,15 +247,15 @@ def _text(description: str) -> dict[int | str, dict[str, Any]]:
     return {**PROBLEMS(), 200: {"description": description, "content": content}}
 
 
-@operations.get("/healthz", responses=_text("It is."), summary="Is it alive?")
+@operations.get("/healthz", responses=_text("The service is alive."), summary="Is it alive?")
 async def healthz() -> str:
     """Answer as long as the process runs."""
     return "ok"
 
 
-@operations.get("/readyz", responses=_text("It is."), summary="Is it ready?")
+@operations.get("/readyz", responses=_text("The service is ready."), summary="Is it ready?")
 async def readyz(request: Request) -> str:
-    """Answer once the first request will be quick, and until the service is being stopped."""
+    """Answer 200 from when the first request would be quick until the service begins to stop."""
     if not state_of(request).is_ready:
         raise Problem(503, "the service is not ready.", "not-ready")
     return "ready"
@@ -260,14 +263,14 @@ async def readyz(request: Request) -> str:
 
 @operations.get("/metrics", responses=_text("The metrics."), summary="Metrics for Prometheus")
 async def metrics(request: Request) -> Response:
-    """Give counts and times in the text format of Prometheus."""
+    """Return counts and times in Prometheus' text format."""
     budgets = state_of(request).budgets
     told = await asyncio.to_thread(lambda: exposition(budgets.of_keys()))
     return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 class PrepareRequest(MechanismChoice):
-    """What is to be made."""
+    """The mechanism to make."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"mechanism": "laplace", "epsilon": 12.0}]})
 
@@ -276,10 +279,10 @@ class PreparingDetails(BaseModel):
     """How far a mechanism is."""
 
     ready: bool
-    progress: float | None = Field(description="How far it is, from 0 to 1; null where that cannot be told.")
+    progress: float | None = Field(description="How far it is, from 0 to 1; null where that is unknown.")
     seconds_left: float | None = Field(
-        description="About how long it still takes: by what is done, or by how long the last of its kind took; null "
-        "where neither is known."
+        description="About how many seconds are left, judged by its progress or by the last of its kind; null where "
+        "neither is known."
     )
 
 
@@ -289,18 +292,18 @@ class PreparingDetails(BaseModel):
     response_model=PreparingDetails,
     responses={
         **PROBLEMS(400, 403, 409, 413, 422),
-        202: {"description": "It is being made.", "model": PreparingDetails},
+        202: {"description": "The mechanism is being made.", "model": PreparingDetails},
     },
-    summary="Have a mechanism made",
+    summary="Prepare a mechanism",
 )
 async def prepare(
     asked: PrepareRequest,
     request: Request,
-    wait: Annotated[float, Query(ge=0, le=20, description="Seconds to wait for it.")] = 1.0,
+    wait: Annotated[float, Query(ge=0, le=20, description="How many seconds to wait for it.")] = 1.0,
 ) -> Response:
-    """Make a mechanism at an ε, if it is not there yet, and say how far it is: 200 when it is ready, 202 until then.
+    """Make a mechanism at an ε, unless it is there already: 200 when it is ready, 202 with the progress until then.
 
-    Nothing is drawn. With several processes, this is about the one that answers.
+    Nothing is drawn. With several processes, the answer is about the one that you reached.
     """
     share, left = await state_of(request).prepare(asked, wait)
     told = {"ready": share == 1.0 and left == 0.0, "progress": share, "seconds_left": left}

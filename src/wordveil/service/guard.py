@@ -1,6 +1,6 @@
-"""Checks before every request (caller, host name, load) and counts after every answer.
+"""Checks before every request (caller, host name, load) and metrics after every answer.
 
-What Prometheus is told are counts and times, never anything of a text.
+Metrics hold counts and times, never anything of a text.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ __all__ = ["API", "CHARGED", "STREAM", "TABLE", "Guard"]
 _LOG = logging.getLogger("wordveil.service")
 
 STREAM = "/v1/privatize/stream"
-#: Set in the scope of a request that is being charged: given up now, it would be paid for and not answered.
+#: Set in the scope while a request is being charged. Cancelled now, it would be paid for and not answered.
 CHARGED = "wordveil.charged"
-#: What needs a key where there are any; all but the first are contracts of others.
+#: Addresses that need a key if the service has keys. All but the first belong to other APIs' contracts.
 API = ("/v1/", "/beta/", "/anonymize", "/deanonymize")
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
-_AT_ONCE = 1 << 16  # bytes of a body that arrive whether they are read or not
+_AT_ONCE = 1 << 16  # bytes of a body that arrive whether we read them or not
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 TABLE = "/v1/privatize/table"
 _JSON = ("application/json",)
 _KINDS = {STREAM: ("application/x-ndjson", "application/jsonl", "application/json"), TABLE: ("text/csv",)}
 _PACKED = {b"application/json", b"application/problem+json", b"application/x-ndjson", b"text/csv", b"text/plain",
            b"text/html", b"text/css", b"text/javascript", b"image/svg+xml"}  # fmt: skip
-_WORTH_IT = 1024  # bytes from which on an answer is packed
+_WORTH_IT = 1024  # bytes from which an answer is worth compressing
 _ID = re.compile(r"[0-9a-fA-F-]{16,64}")
 _ASKED_HEADERS = ("Authorization", "Content-Type", "Content-Encoding", "Wordveil-User", "X-Request-ID")
 _TOLD_HEADERS = ("Location", "Retry-After", "Wordveil-Guarantee", "X-Request-ID")
@@ -82,16 +82,16 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, keys: Keys) -> None:
         self._app: Any = app  # a FastAPI
         self._settings, self._keys = settings, keys
-        #: What the server's connections look at.
+        #: The limits that the server's connections obey.
         self.limits = Limits(settings)
         self._busy = self._streams = 0
-        # A stream lasts as long as its caller likes: half of the places are kept for what ends soon.
+        # A stream lasts as long as its caller likes, so half of the places are kept for short requests.
         self._most_streams = max(1, settings.requests // 2)
         tinned = problem_response(busy())
         self._busy_headers = [*(pair for pair in tinned.raw_headers if pair[0] != _CODE), *_ALWAYS]
         self._busy_body = tinned.body
         names = (*settings.hosts, settings.host, *(_LOOPBACK if settings.is_local else ()))
-        # A public address is protected by its key; on this machine the name is what keeps other sites' pages out.
+        # A key protects a public address. On this machine, the host name is what keeps other sites' pages out.
         self._names = None if "*" in names or not settings.is_local else {name.lower() for name in names}
         self._entrance: ASGIApp = self._enter
         if settings.origins:
@@ -101,7 +101,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "websocket":  # there is none, and nothing below checks who asks for one
+        if scope["type"] == "websocket":  # we have none, and nothing below checks who asks
             await receive()
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
@@ -111,7 +111,7 @@ class Guard:
 
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
-        is_counted, is_stream = path.startswith(API), path == STREAM  # monitoring and the page are not turned away
+        is_counted, is_stream = path.startswith(API), path == STREAM  # monitoring and the page are never turned away
         if is_counted and (
             self._busy >= self._settings.requests or (is_stream and self._streams >= self._most_streams)
         ):
@@ -119,7 +119,7 @@ class Guard:
             return
         if scope["method"] == "HEAD":  # the server leaves out the body
             scope = {**scope, "method": "GET"}
-        # Once, and the first of each name: Starlette's own headers are decoded anew with every look.
+        # Decoded once, keeping the first of each name: Starlette's own headers decode anew at every lookup.
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
         is_clear = len(headers) == len(scope["headers"]) or _is_clear(scope["headers"])
         request = _request_id(headers)
@@ -132,10 +132,10 @@ class Guard:
         IN_PROGRESS.inc()
         try:
             await self._admit(scope, headers, receive, answer, is_clear=is_clear)
-        except asyncio.CancelledError:  # the service is being stopped, and its patience is at an end
+        except asyncio.CancelledError:  # the service is stopping and its patience has run out
             if answer.status == 0:
                 await problem_response(stopping())(scope, receive, answer)
-        except Exception as error:  # noqa: BLE001 - nothing may reach the server's own log, which prints messages
+        except Exception as error:  # noqa: BLE001 - the server's own log would print its message
             log_fault(error)
             if answer.status == 0:
                 await problem_response(fault())(scope, receive, answer)
@@ -146,7 +146,7 @@ class Guard:
             self._note(scope, answer, request, time.perf_counter() - started)
 
     def _note(self, scope: Scope, answer: _Answer, request: str, spent: float) -> None:
-        """Count and log a request: never its address or anything else that was sent."""
+        """Count and log a request, without its address or anything else that was sent."""
         route, status = getattr(scope.get("route"), "path", "other"), str(answer.status)
         labelled(REQUESTS, route, status).inc()
         labelled(SECONDS, route).observe(spent)
@@ -159,7 +159,7 @@ class Guard:
             _LOG.info("%s %s %s %.1f ms, request %s", scope["method"], route, status, 1000 * spent, request)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Tell a request to come back later, before any time is spent on it that requests in progress need."""
+        """Tell a request to come back later, before spending time that requests in progress need."""
         told = dict(scope["headers"]).get(b"content-length", b"")
         if told.isdigit() and int(told) > _AT_ONCE:
             await self._drain(receive)
@@ -176,7 +176,9 @@ class Guard:
         path, sent = scope["path"], _Sent(receive)
         try:
             if not is_clear or headers.get("transfer-encoding", "chunked").lower() != "chunked":
-                raise Problem(400, "a header is given twice, or the body is coded in transfer.", "malformed-request")
+                raise Problem(
+                    400, "a header is given twice, or the transfer encoding is not chunked.", "malformed-request"
+                )
             self._check_name(headers.get("host", ""))
             if scope["method"] == "OPTIONS":
                 await self._options(path, scope, receive, send)
@@ -209,7 +211,7 @@ class Guard:
             await asyncio.wait_for(_drain(receive), self._settings.timeout)
 
     async def _in_time(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == STREAM or not scope["path"].startswith(API):  # as long as it takes
+        if scope["path"] == STREAM or not scope["path"].startswith(API):  # no time limit
             await self._app(scope, receive, send)
             return
         begun = False
@@ -231,7 +233,7 @@ class Guard:
             await work
         if not begun:
             await problem_response(_too_slow())(scope, receive, send)
-        elif abort := scope.get(ABORT):  # the caller does not take the answer
+        elif abort := scope.get(ABORT):  # the caller does not read the answer
             abort()
 
     def _check_name(self, host: str) -> None:
@@ -246,7 +248,7 @@ class Guard:
             return None
         owner = self._keys.owner(authorization)
         if owner is None:
-            raise Problem(401, "this service needs a known key, in the header Authorization: Bearer KEY.")
+            raise Problem(401, "this service needs a known key in the header Authorization: Bearer KEY.")
         return owner
 
     def _check_rate(self, owner: Key | None) -> None:
@@ -256,13 +258,13 @@ class Guard:
 
     async def _check_body(self, path: str, headers: dict[str, str], receive: Receive) -> Receive:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        # Also keeps out what a form of another site's page can send.
+        # Requiring JSON also keeps out the forms of other sites' pages.
         wanted = _KINDS.get(path, _JSON)
         if kind not in wanted:
             raise Problem(415, f"send the body as {wanted[0]}.")
         coding = headers.get("content-encoding", "identity").strip().lower()
         if coding not in ("identity", *CODINGS):
-            raise Problem(415, f"send the body as it is, or with the coding {' or '.join(CODINGS)}.")
+            raise Problem(415, f"send the body as it is, or encoded as {' or '.join(CODINGS)}.")
         body = receive if coding == "identity" else unpacked(receive, coding)
         if path == STREAM:
             return body
@@ -276,13 +278,13 @@ class Guard:
 
 
 class _Answer:
-    """Sends an answer on, with the headers that all answers have, compressed if that is worth it."""
+    """Sends an answer with the headers that all answers have, compressed if that is worth it."""
 
     def __init__(self, send: Send, request: str, coding: str | None) -> None:
         self._send, self._request, self._coding = send, request, coding
         self._packer: Packer | None = None
         self.status = 0
-        self.code = ""  # of the problem, if it is one
+        self.code = ""  # of the problem, if the answer is one
 
     async def __call__(self, message: Message) -> None:
         """Send a part of the answer."""
@@ -306,19 +308,19 @@ class _Answer:
 
 
 def _is_clear(headers: Sequence[tuple[bytes, bytes]]) -> bool:
-    """Whether none is given twice of the headers that we look at: others on the way may have looked at the other."""
+    """Whether each header we rely on is given at most once. A proxy might have checked the other one."""
     names = [name for name, _ in headers]
     return all(names.count(name) <= 1 for name in _ONCE)
 
 
 def _request_id(headers: dict[str, str]) -> str:
-    """Return the id that a caller gave, if no word can be in it, or a new one."""
+    """Return the caller's request id if it is one in which no word fits, otherwise a new one."""
     given = headers.get("x-request-id", "")
     return given if _ID.fullmatch(given) else secrets.token_hex(16)
 
 
 class _Sent:
-    """The body of a request, and whether there is more of it to come: who waits for more than that waits in vain."""
+    """The body of a request, and whether more of it is to come. Waiting for more than that would never end."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self.more = receive, True
@@ -331,7 +333,7 @@ class _Sent:
 
 
 async def _whole(receive: Receive, most: int) -> Receive:
-    """Read a body that did not say its length, as far as is allowed, and return what gives it again."""
+    """Read a body of unknown length, up to the limit, and return a function that yields it again."""
     body, more = bytearray(), True
     while more:
         message = await receive()
@@ -348,7 +350,7 @@ async def _whole(receive: Receive, most: int) -> Receive:
 
 
 async def _drain(receive: Receive) -> None:
-    """Read some of what is refused: most callers look for an answer only after they have sent everything."""
+    """Read some of a refused body, because most callers read the answer only after sending everything."""
     left = _DRAINED
     while left > 0:
         message = await receive()

@@ -1,6 +1,6 @@
-"""Calibrations, each in its own process, so that requests are still answered.
+"""Calibrations, each in its own process, so that the service keeps answering requests.
 
-The progress and the result of a job are in a file of the service's run folder, where all of its processes find them.
+Each job's progress and result are in a file of the service's run folder, where all its processes can read them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["Jobs", "calibrate_into"]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _KEPT_SECONDS = 3600.0
-_TOLD_EVERY = 0.2
+_UPDATE_SECONDS = 0.2
 
 
 class Jobs:
-    """Runs calibrations one after the other."""
+    """Runs calibrations one after another."""
 
     def __init__(self, folder: Path, most: int, timeout: float) -> None:
         self._folder, self._most, self._timeout = folder, most, timeout
@@ -40,7 +40,7 @@ class Jobs:
         self._turn = asyncio.Lock()
 
     def start(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Put a calibration in the queue and return its state."""
+        """Queue a calibration and return its state."""
         self._forget_old()
         if len(self._tasks) >= self._most:
             raise busy()
@@ -53,7 +53,7 @@ class Jobs:
         return self.state(name)
 
     def state(self, name: str) -> dict[str, Any]:
-        """Return the progress of a job, and its result."""
+        """Return the progress of a job, and its result once it is done."""
         told = self._read(name)
         if "process" in told and not is_running(told["process"]):
             told = self._read(name)  # it may have ended because it was done
@@ -81,12 +81,12 @@ class Jobs:
     async def _run(self, name: str, request: dict[str, Any]) -> None:
         path = self._folder / f"{name}.json"
         async with self._turn:
-            # The new process knows only wordveil's own mechanisms, so the class goes along.
+            # A new process knows only wordveil's own mechanisms, so send the class with the work.
             work = (request, path, MECHANISMS[request["mechanism"]])
             process = multiprocessing.get_context("spawn").Process(target=_calibrate, args=work, daemon=True)
             try:
                 await asyncio.to_thread(process.start)
-            except (AttributeError, pickle.PicklingError):  # a class inside a function cannot be found again
+            except (AttributeError, pickle.PicklingError):  # a class defined in a function cannot be imported
                 _write(
                     path,
                     _failed(name, "this mechanism cannot be calibrated: its class is not in a module."),
@@ -95,7 +95,7 @@ class Jobs:
             until = time.monotonic() + self._timeout
             try:
                 while process.is_alive() and time.monotonic() < until:
-                    await asyncio.sleep(_TOLD_EVERY)
+                    await asyncio.sleep(_UPDATE_SECONDS)
             finally:
                 process.kill()
                 await asyncio.to_thread(process.join)
@@ -109,15 +109,15 @@ class Jobs:
 
 
 def _calibrate(request: dict[str, Any], path: Path, kind: type[Mechanism[Any]]) -> None:
-    """Do the work in a process of its own."""
+    """Calibrate in this process, which does nothing else."""
     end_with_parent(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
-    os.nice(5)  # requests come first
+    os.nice(5)  # requests go first
     register(kind)
     calibrate_into(request, path)
 
 
 def calibrate_into(request: dict[str, Any], path: Path) -> None:
-    """Calibrate, and write the progress and the result to a file."""
+    """Calibrate, writing the progress and then the result to a file."""
     from wordveil import calibration  # noqa: PLC0415 - only the new process needs it
     from wordveil.spaces import load_space  # noqa: PLC0415
 
@@ -147,7 +147,7 @@ def _teller(path: Path) -> Callable[[str, float], None]:
     def tell(what: str, share: float) -> None:
         nonlocal told
         now = time.monotonic()
-        if now - told >= _TOLD_EVERY:
+        if now - told >= _UPDATE_SECONDS:
             told = now
             done = round(share, 4)
             state = {"id": path.stem, "status": "running", "progress": done, "doing": what, "process": os.getpid()}

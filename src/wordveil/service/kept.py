@@ -1,4 +1,4 @@
-"""Things that take time to make, such as mechanisms and attackers: kept for the next request, with their progress."""
+"""Keeps what is slow to make, such as mechanisms and attackers, and knows how far the making is."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["Kept", "Preparing", "Progress"]
 
 Thing = TypeVar("Thing")
 
-_WORTH_TELLING = 0.02  # the share of work from which on its speed says when it ends
-_NEARLY = 0.95  # what takes longer than the last time is never told to be done
+_WORTH_TELLING = 0.02  # the share of work from which its speed predicts the end
+_NEARLY = 0.95  # the most progress shown for something that takes longer than last time
 
-_FORGOTTEN = 10.0  # seconds after which an attacker who was not asked for again is not prepared further
-_KEPT = 4  # attackers: a reader holds columns of a law
-_CALLERS = 64  # who may wait for their turn in a lane
+_FORGOTTEN = 10.0  # seconds after which to stop preparing an attacker that nobody asked for again
+_KEPT = 4  # attackers; few, because a reader holds columns of a law
+_CALLERS = 64  # how many may wait for their turn in a lane
 Make = Callable[[Watch], Attacker]
 
 
 class Progress(NamedTuple):
-    """How far something in the making is, from 0 to 1, and the seconds until it is done; None where unknown."""
+    """How far something is made, from 0 to 1, and how many seconds are left. None where unknown."""
 
     share: float | None
     seconds_left: float | None
@@ -58,14 +58,23 @@ class _Making(Generic[Thing]):
 
 
 class Kept(Generic[Thing]):
-    """Keeps the most recently used of things that take time to make.
+    """A cache of the most recently used things that are slow to make.
 
-    Each is made once, in one thread, for all who wait for it. The threads are few and of their own, so that callers who
-    ask for one thing after the other leave those that draw and charge alone.
+    Each is made once, in one thread, for everybody who waits for it. The threads are few and separate, so that callers
+    who ask for one new thing after another do not hold up draws and charges.
 
-    `most`: how many are kept. `makers`: the threads that make them. `waiting`: how many may be made or wait for it at
-    once; more are refused as busy. `kind`: says of a key what kind of thing it is: things of one kind take about the
-    same time. `usual`: says of a kind how many seconds the first of it takes, where that is known.
+    Parameters
+    ----------
+    most
+        How many to keep.
+    makers
+        The threads that make them.
+    waiting
+        How many may be in the making at once. More are refused as busy.
+    kind
+        Returns the kind of a key. Things of one kind take about the same time.
+    usual
+        Returns how many seconds the first thing of a kind takes, if known.
     """
 
     def __init__(
@@ -89,7 +98,7 @@ class Kept(Generic[Thing]):
         return self._things.get(key)
 
     async def get(self, key: Any, make: Callable[[], Thing]) -> Thing:
-        """Return a thing, made now if it is not there."""
+        """Return a thing. Make it first if it is not there."""
         found = self.ready(key)
         if found is not None:
             return found
@@ -100,10 +109,10 @@ class Kept(Generic[Thing]):
             making = self._making[key] = _Making(make)
             making.task = asyncio.ensure_future(asyncio.get_running_loop().run_in_executor(self._makers, making))
             making.task.add_done_callback(partial(self._made, key))
-        return await asyncio.shield(making.task)  # one who gives up does not end it for the others
+        return await asyncio.shield(making.task)  # if one caller gives up, the others still get it
 
     def progress(self, key: Any) -> Progress:
-        """Say how far a thing is: by what its making tells, or by how long the last of its kind took."""
+        """Return how far a thing is, from its own progress or from how long the last of its kind took."""
         if key in self._things:
             return Progress(1.0, 0.0)
         kind, making = self._kind(key), self._making.get(key)
@@ -145,14 +154,14 @@ class _Going:
         self.key, self.share, self.asked = key, 0.0, time.monotonic()
 
     def watch(self, _: str, share: float) -> None:
-        """Note how far it is; give up where nobody asks."""
+        """Note how far it is. Give up if nobody has asked lately."""
         self.share = share
         if time.monotonic() - self.asked > _FORGOTTEN:
             raise _Forgotten
 
 
 class _Lane:
-    """Prepares one at a time: for each caller the last that they asked for, callers in the order in which they came."""
+    """Prepares attackers one at a time: each caller's latest request, in the order in which callers came."""
 
     def __init__(self, name: str, keep: Callable[[Any, Attacker], None]) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"wordveil-{name}")
@@ -161,7 +170,7 @@ class _Lane:
         self.going: _Going | None = None
 
     def ask(self, caller: str, key: Any, make: Make) -> None:
-        """Note what a caller wants; begin with it if nothing else is being prepared."""
+        """Note what a caller wants, and start on it if nothing else is being prepared."""
         if self.going is not None and self.going.key == key:
             self.going.asked = time.monotonic()
             return
@@ -172,7 +181,7 @@ class _Lane:
             self._next()
 
     def stop(self) -> None:
-        """Prepare nobody any more."""
+        """Stop preparing."""
         self._wishes.clear()
         if self.going is not None:
             self.going.asked = -math.inf
@@ -191,27 +200,27 @@ class _Lane:
 
     def _done(self, task: asyncio.Future[Attacker]) -> None:
         going, self.going = self.going, None
-        if going is not None and not task.cancelled() and task.exception() is None:  # asked, or asyncio logs it
+        if going is not None and not task.cancelled() and task.exception() is None:  # unread, asyncio would log it
             self._keep(going.key, task.result())
         self._next()
 
 
 class Preparing:
-    """Keeps attackers ready, and prepares those that are asked for."""
+    """Keeps attackers ready, and prepares those that callers ask for."""
 
     def __init__(self) -> None:
         self._ready: OrderedDict[Any, Attacker] = OrderedDict()
         self._lanes = {is_exact: _Lane(name, self._keep) for is_exact, name in ((True, "read"), (False, "learn"))}
 
     async def get(self, key: Any, make: Make, *, is_exact: bool, caller: str, seconds: float) -> Attacker | float:
-        """Return an attacker; while that one is prepared, which goes on if it is asked for again, how far it is.
+        """Return an attacker, or how far its preparation is. That goes on as long as somebody asks again.
 
         Parameters
         ----------
         key : object
             What the attacker depends on.
         make : callable
-            Prepares the attacker, in a thread; takes a watch.
+            Prepares the attacker, in a thread. Takes a watch.
         is_exact : bool
             Whether the probabilities of the mechanism are known.
         caller : str
@@ -224,7 +233,7 @@ class Preparing:
             lane.ask(caller, key, make)
             going, left = lane.going, until - time.monotonic()
             if going is None:
-                break  # the service is being stopped
+                break  # the service is stopping
             if left > 0:
                 await asyncio.wait({going.task}, timeout=left)
             is_mine = going.key == key
@@ -238,7 +247,7 @@ class Preparing:
         return self._ready[key]
 
     def stop(self) -> None:
-        """Prepare nobody any more."""
+        """Stop preparing."""
         for lane in self._lanes.values():
             lane.stop()
 

@@ -1,4 +1,4 @@
-"""API keys: made once, kept as hashes, checked in constant time; and how often each may ask."""
+"""API keys: made once, stored as hashes, compared in constant time, and limited to a rate."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ def new_key() -> str:
 
 
 def hash_key(key: str) -> str:
-    """Return what is kept of a key. A fast hash is enough: nobody can try 2^256 keys."""
+    """Return what we store of a key. A fast hash is enough, because nobody can try 2^256 keys."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Keys:
-    """The API keys of the service: tells who is calling."""
+    """The API keys of the service."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys, self._operator = settings.keys, settings.metrics_hash
 
     @property
     def needed(self) -> bool:
-        """Whether a key is needed at all."""
+        """Whether callers need a key."""
         return bool(self._keys)
 
     def may_see_metrics(self, authorization: str | None) -> bool:
-        """Whether the header has the operator's key: a caller's will not do, since the counts are those of others."""
+        """Whether the header has the operator's key. A caller's key is not enough: the counts are about others, too."""
         if not (self._keys or self._operator):
             return True
         scheme, digest = _digest_in(authorization)
         return hmac.compare_digest(self._operator, digest) and scheme == "bearer"
 
     def owner(self, authorization: str | None) -> Key | None:
-        """Return whose key is in the header ``Authorization: Bearer KEY``; None if nobody's."""
+        """Return the key in the header ``Authorization: Bearer KEY``, or None if it is not one of ours."""
         scheme, digest = _digest_in(authorization)
         found = None
-        for key in self._keys:  # all of them, so that the time says nothing about which one it is
+        for key in self._keys:  # always all of them, so that the time does not tell which one matched
             if hmac.compare_digest(key.hash, digest):
                 found = key
         return found if scheme == "bearer" else None
 
 
 def _digest_in(authorization: str | None) -> tuple[str, str]:
-    """Return the scheme of the header ``Authorization``, and the hash of what it gives."""
+    """Return the scheme of an ``Authorization`` header and the hash of its credentials."""
     scheme, _, given = (authorization or "").partition(" ")
     return scheme.lower(), hash_key(given.strip())
 
@@ -70,7 +70,7 @@ if sys.platform != "win32":
 
 
 class Rates:
-    """Lets requests of a key through at its rate (GCRA), by the time at which all its requests so far are due."""
+    """Limits each key to its rate (GCRA), by keeping the time at which all its requests so far are due."""
 
     def __init__(self, folder: Path, keys: Sequence[Key]) -> None:
         limited = [key for key in keys if key.rate is not None]
@@ -82,7 +82,7 @@ class Rates:
             self._due = mmap.mmap(self._file, len(limited) * _PLACE.size)
 
     def wait(self, key: Key) -> float:
-        """Let a request through and return 0, or return after how many seconds one would be."""
+        """Let a request through and return 0, or return the seconds until one would get through."""
         if key.rate is None:
             return 0.0
         place, every = self._places[key.name], 1.0 / key.rate
@@ -90,7 +90,7 @@ class Rates:
         if sys.platform != "win32":
             fcntl.lockf(self._file, fcntl.LOCK_EX, _PLACE.size, place)
         try:
-            now = time.monotonic()  # the same for all processes of a machine
+            now = time.monotonic()  # the same clock for all processes of a machine
             due = max(now, *_PLACE.unpack_from(self._due, place))
             if due - now > ahead:
                 return due - now - ahead

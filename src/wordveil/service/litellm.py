@@ -1,8 +1,8 @@
-"""LiteLLM's Generic Guardrail API: the texts of a call to a model, veiled or blocked.
+"""LiteLLM's Generic Guardrail API: veils or blocks the texts of a call to a model.
 
-A client that fails open passes a request raw wherever it gets an error or no answer, so every refusal is a 200 that
-says BLOCKED. The kept draws of a message belong to the end user: LiteLLM makes up a trace for each call whose client
-names none, under which nothing would ever be found again.
+A client that fails open passes a request on raw after any error or missing answer, so every refusal is a 200 that says
+BLOCKED. Kept draws belong to the end user, not to LiteLLM's trace: it makes up a new trace for each call whose client
+names none, and nothing kept under one would ever be found again.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from wordveil.text.conversation import Writer, schema_names
 __all__ = ["PATH", "blocked", "router"]
 
 PATH = "/beta/litellm_basic_guardrail_api"
-_CONVERSATION = "litellm"  # all of an end user's
-#: Who the end user is, the first that is told.
+_CONVERSATION = "litellm"  # one for all of an end user's calls
+#: Where the end user's name may be. The first that is set counts.
 _USERS = ("user_api_key_end_user_id", "user_api_key_user_id", "user_api_key_hash")
 
-router = APIRouter(include_in_schema=False)  # LiteLLM describes it
+router = APIRouter(include_in_schema=False)  # LiteLLM documents it
 
 Object = dict[str, Any]
 
 
 def blocked(_: int, sentence: str) -> tuple[int, Object]:
-    """Say a problem so that no client takes it for a guard that cannot be reached."""
+    """Answer a problem so that no client mistakes it for a guardrail that cannot be reached."""
     return 200, {"action": "BLOCKED", "blocked_reason": sentence}
 
 
 class GuardrailRequest(BaseModel):
-    """What LiteLLM sends, as far as it matters here."""
+    """The fields of LiteLLM's request that matter here."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -55,7 +55,7 @@ class GuardrailRequest(BaseModel):
 
 @router.post(PATH)
 async def guard(asked: GuardrailRequest, request: Request) -> Response:
-    """Veil what goes to a model, and leave alone what comes from it."""
+    """Veil what goes to a model. Leave what comes from it alone."""
     texts = asked.texts or []
     if asked.input_type == "response" or not (texts or asked.images or asked.tool_calls or asked.structured_messages):
         return json_response({"action": "NONE"})
@@ -64,7 +64,7 @@ async def guard(asked: GuardrailRequest, request: Request) -> Response:
     settings = state_of(request).settings
     writer = Writer(settings.chat_policy, schema_names(asked.tools))
     rows = asked.structured_messages or []
-    # Only where a text is known to be a system prompt is it spared; otherwise they are all veiled.
+    # Only messages tell which text is a system prompt. Without matching messages, veil all texts.
     is_clear = bool(rows) and list(_texts_of(rows)) == texts
     if not is_clear and asked.tool_calls and settings.chat_policy.assistant != "leave":
         raise InputError("calls of tools came without their messages, so they cannot be veiled.")
@@ -82,7 +82,7 @@ async def guard(asked: GuardrailRequest, request: Request) -> Response:
 
 
 def _texts_of(rows: Sequence[Object]) -> Iterator[str]:
-    """Yield the texts of messages as LiteLLM takes them out: contents, and the ``text`` of their parts."""
+    """Yield the texts of messages in the order in which LiteLLM lists them: contents, and the ``text`` of parts."""
     for row in rows:
         content = row.get("content")
         if isinstance(content, str):
@@ -92,7 +92,7 @@ def _texts_of(rows: Sequence[Object]) -> Iterator[str]:
 
 
 def _epsilon(params: Object | None, settings: Settings) -> float:
-    """Return the ε of the service, or a smaller one that the client asks for."""
+    """Return the service's ε, or a smaller one that the client asks for."""
     asked = (params or {}).get("epsilon", settings.chat_epsilon)
     if isinstance(asked, bool) or not isinstance(asked, (int, float)) or not math.isfinite(asked) or asked <= 0:
         raise InputError("epsilon must be a finite number above 0.")

@@ -1,4 +1,4 @@
-"""The figures for Prometheus: counts and times, never anything of a text. End users have none: they are too many."""
+"""Prometheus metrics: counts and times, never anything of a text. End users get none, because there are too many."""
 
 from __future__ import annotations
 
@@ -48,29 +48,29 @@ IN_PROGRESS = Gauge(
 CONNECTIONS = Gauge("wordveil_connections", "Open connections.", registry=_COUNTED, multiprocess_mode="livesum")
 KEY_REQUESTS = Counter("wordveil_key_requests", "Requests by key.", ["key", "status"], registry=_COUNTED)
 _KEY_DRAWS = Counter("wordveil_key_draws", "Draws made for a key.", ["key"], registry=_COUNTED)
-_WORDS = Counter("wordveil_words", "Words of texts, by what became of them.", ["way"], registry=_COUNTED)
-REUSED = Counter("wordveil_reused_texts", "Texts that came out as in their conversation before.", registry=_COUNTED)
+_WORDS = Counter("wordveil_words", "Words of texts, by what happened to them.", ["way"], registry=_COUNTED)
+REUSED = Counter("wordveil_reused_texts", "Texts that reused their conversation's draws.", registry=_COUNTED)
 BATCH = Histogram(
     "wordveil_batch_texts",
-    "Texts that were drawn for together.",
+    "Texts drawn together.",
     registry=_COUNTED,
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
 )
 
 
 _LOG = logging.getLogger("wordveil.service")
-_LOGGED_EVERY = 1.0  # seconds, for each code: those who flood us must not fill the disk
-_logged: dict[str, tuple[float, int]] = {}  # when a code was last logged, and how often it was not since then
+_LOGGED_EVERY = 1.0  # seconds between log lines of one code: a flood of refusals must not fill the disk
+_logged: dict[str, tuple[float, int]] = {}  # per code: when it was last logged, and how many were skipped since
 
 
 @lru_cache(maxsize=1024)
 def labelled(metric: Any, *labels: str) -> Any:
-    """Return a figure by its labels; the metric itself takes several times as long to find it."""
+    """Return a metric with these labels. Cached, because the client library takes several times as long."""
     return metric.labels(*labels)
 
 
 def note_refusal(code: str, route: str, key: str = "", request: str = "") -> None:
-    """Count a refusal and log it: what is wrong, where and who, by names of ours alone."""
+    """Count a refusal and log its code, route, key and request. All of these are our own names."""
     labelled(_REFUSED, code).inc()
     now = time.monotonic()
     last, passed_over = _logged.get(code, (-_LOGGED_EVERY, 0))
@@ -83,7 +83,7 @@ def note_refusal(code: str, route: str, key: str = "", request: str = "") -> Non
 
 
 def count_words(counts: Counts, key: Key | None) -> None:
-    """Count what became of words, and the draws of a key."""
+    """Count what happened to words, and the draws of a key."""
     for way, words in counts.to_dict().items():
         if words and way not in ("words", "repeated"):
             labelled(_WORDS, way).inc(words)
@@ -92,9 +92,9 @@ def count_words(counts: Counts, key: Key | None) -> None:
 
 
 def exposition(budgets: Mapping[str, tuple[float, float]]) -> bytes:
-    """Return all figures, of all processes, in the text format of Prometheus.
+    """Return the metrics of all processes in Prometheus' text format.
 
-    `budgets` has for each key its budget and what is left of it.
+    `budgets` holds each key's budget and what is left of it.
     """
     shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     registry = _COUNTED
@@ -107,7 +107,7 @@ def exposition(budgets: Mapping[str, tuple[float, float]]) -> bytes:
 
 
 class _Now:
-    """Collects what is looked up when it is asked for."""
+    """Collects metrics that are read only when somebody asks."""
 
     def __init__(self, budgets: Mapping[str, tuple[float, float]], processes: Iterable[int]) -> None:
         self._budgets, self._processes = budgets, processes
@@ -128,7 +128,7 @@ class _Now:
 
 
 def _processes(shared: str | None) -> list[int]:
-    """Return the processes of the service that run: with several, each has files in their folder."""
+    """Return the running processes of the service. With several, each has files in the shared folder."""
     if not shared:
         return [os.getpid()]
     named = (re.search(r"_(\d+)\.db$", path.name) for path in Path(shared).glob("*.db"))

@@ -1,7 +1,7 @@
-"""Presidio's anonymizer: ``/anonymize``, ``/deanonymize``, their lists and ``/health``, with ``veil`` as an operator.
+"""Presidio's anonymizer API: ``/anonymize``, ``/deanonymize``, their lists and ``/health``, with the operator ``veil``.
 
-Presidio's own engine resolves what overlaps, runs its operators and writes the answer; it runs twice: first it finds
-what is to be veiled, then, when that was drawn for and paid, it puts the draws in their places.
+Presidio's own engine resolves overlaps, runs its operators and writes the answer. It runs twice: first to find what to
+veil, and again, once the draws are made and paid for, to put them in place.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ __all__ = ["PATHS", "router", "told"]
 PATHS = ("/anonymize", "/anonymizers", "/deanonymize", "/deanonymizers")
 _VEIL = "veil"
 _WAY = ("epsilon", "mechanism", "space")
-#: What releases nothing of an entity, or has a price.
+#: Operators that have a price (`veil`) or release nothing of an entity.
 _PRICED = (_VEIL, "replace", "redact")
 _MOST_FOUND = 5000
-_LONGEST, _WIDEST = 128, 4  # characters of a hash; how many times as long an encrypted text is, at most
+_LONGEST, _WIDEST = 128, 4  # characters of a hash; how many times as long an encrypted text can be
 _UNKNOWN = "The browser (or proxy) sent a request that this server could not understand."  # Presidio's own words
 
-router = APIRouter(include_in_schema=False)  # Presidio describes it
+router = APIRouter(include_in_schema=False)  # Presidio documents it
 
 Object = dict[str, Any]
 
 
 def told(status: int, sentence: str) -> tuple[int, Object]:
-    """Say a problem as Presidio does."""
+    """Answer a problem in Presidio's form."""
     return status, {"error": sentence}
 
 
 @router.get("/health")
 async def health() -> Response:
-    """Say that the service runs."""
+    """Answer as long as the service runs."""
     return PlainTextResponse("Presidio Anonymizer service is up")
 
 
@@ -62,7 +62,7 @@ async def deanonymizers() -> Response:
 
 @router.post("/anonymize")
 async def anonymize(request: Request) -> Response:
-    """Replace what was found in a text, each by its operator."""
+    """Replace each entity found in a text, by its operator."""
     names = await run_in_threadpool(_names)
     asked, operators = await _read(request, "anonymizers")
     key = caller(request)
@@ -73,7 +73,7 @@ async def anonymize(request: Request) -> Response:
         raise Problem(422, "Invalid input, request must contain analyzer results")
     _check_found(asked, found_in, operators, state_of(request).settings.body_bytes)
     ways = {name: _way(one) for name, one in operators.items() if one["type"] == _VEIL}
-    alike = {name: way.model_dump_json() for name, way in ways.items()}  # drawn and paid for together
+    alike = {name: way.model_dump_json() for name, way in ways.items()}  # equal ways are drawn and paid for together
     found: dict[str, set[str]] = {way: set() for way in alike.values()}
     await run_in_threadpool(_run, asked, operators, {name: found[way] for name, way in alike.items()})
     drawn = {alike[name]: way for name, way in ways.items()}
@@ -86,7 +86,7 @@ async def anonymize(request: Request) -> Response:
 
 @router.post("/deanonymize")
 async def deanonymize(request: Request) -> Response:
-    """Undo what can be undone with the caller's own key; nothing of a draw can."""
+    """Undo what the caller's own key can undo. A draw cannot be undone."""
     names = await run_in_threadpool(_undoing)
     asked, operators = await _read(request, "deanonymizers")
     for one in operators.values():
@@ -101,7 +101,7 @@ async def deanonymize(request: Request) -> Response:
 
 
 async def _read(request: Request, kind: str) -> tuple[Object, Object]:
-    """Return what is asked, and the operators in it."""
+    """Return the request and its operators."""
     try:
         asked = json.loads(await request.body())
     except (ValueError, RecursionError):
@@ -115,12 +115,12 @@ async def _read(request: Request, kind: str) -> tuple[Object, Object]:
 
 
 def _names() -> list[str]:
-    """List the operators; in a thread, because the first time Presidio is loaded, which takes seconds."""
+    """List the operators. Call this in a thread: loading Presidio takes seconds the first time."""
     if find_spec("presidio_anonymizer") is None:
-        raise Problem(501, "the service was installed without presidio-anonymizer, which the extra presidio brings.")
+        raise Problem(501, "the service lacks presidio-anonymizer; install wordveil with the extra presidio.")
     from presidio_anonymizer import AnonymizerEngine  # noqa: PLC0415 - an extra
 
-    # It logs names of operators, which are the caller's.
+    # Presidio logs the names of operators, which the caller chose.
     logging.getLogger("presidio-anonymizer").setLevel(logging.CRITICAL + 1)
     return [*(name for name in AnonymizerEngine().get_anonymizers() if name != "custom"), _VEIL]
 
@@ -133,7 +133,7 @@ def _undoing() -> list[str]:
 
 
 def _check(operator: Object, names: list[str], *, has_budget: bool) -> None:
-    """Refuse an unknown operator before Presidio would quote its name."""
+    """Refuse an unknown operator here, because Presidio would quote its name."""
     name = operator.get("type")
     if name == "custom":
         raise Problem(400, "Custom type anonymizer is not supported")
@@ -148,7 +148,7 @@ def _check(operator: Object, names: list[str], *, has_budget: bool) -> None:
 
 
 def _check_found(asked: Object, results: Any, operators: Object, most: int) -> None:
-    """Refuse a text or findings whose types Presidio would stumble over, and what would keep it busy for long."""
+    """Refuse values whose types Presidio cannot handle, and input that would keep it busy for long."""
     if not isinstance(asked.get("text", ""), str):
         raise Problem(422, "Invalid input, text must be a string")
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
@@ -159,13 +159,13 @@ def _check_found(asked: Object, results: Any, operators: Object, most: int) -> N
                 raise Problem(422, f"Invalid parameter value for {name}.")
     if len(results) > _MOST_FOUND:
         raise Problem(413, f"Invalid input, more than the {_MOST_FOUND:,} results allowed at once")
-    # It copies the whole text for each result, and results that cross one another are all written in full.
+    # Presidio copies the whole text for each result, and writes overlapping results in full.
     added = max(
         [_LONGEST, *(len(text) for one in operators.values() for text in one.values() if isinstance(text, str))]
     )
     spans = sum(max(0, (one.get("end") or 0) - (one.get("start") or 0)) for one in results)
     if len(asked.get("text", "")) + _WIDEST * spans + added * len(results) > _WIDEST * most:
-        raise Problem(413, "Invalid input, what would come out is too long; send less at once")
+        raise Problem(413, "Invalid input, the output would be too long; send less at once")
 
 
 def _way(operator: Object) -> Way:
@@ -178,7 +178,7 @@ def _way(operator: Object) -> Way:
 
 
 async def _draw(request: Request, entities: list[str], way: Way, asked: Object) -> dict[str, str]:
-    """Return what replaces each entity: one draw for it, however many words it has."""
+    """Return the replacement of each entity: one draw, however many words the entity has."""
     veil = (await state_of(request).batcher(way)).veil
     heads = [veil.lookup.head(entity, veil.nonwords.apart) for entity in entities]
     named = {name: asked[name] for name in ("conversation", "user") if isinstance(asked.get(name), str)}
@@ -187,7 +187,7 @@ async def _draw(request: Request, entities: list[str], way: Way, asked: Object) 
 
 
 def _run(asked: Object, operators: Object, draws: Mapping[str, Any]) -> str:
-    """Run Presidio's engine; sets of `draws` take what is to be veiled in, mappings say what replaces it."""
+    """Run Presidio's engine. A set in `draws` collects what to veil; a mapping says what replaces it."""
     from presidio_anonymizer import AnonymizerEngine  # noqa: PLC0415 - an extra
     from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, RecognizerResult  # noqa: PLC0415
     from presidio_anonymizer.operators import Operator, OperatorType  # noqa: PLC0415
@@ -201,7 +201,7 @@ def _run(asked: Object, operators: Object, draws: Mapping[str, Any]) -> str:
             return str(mine[text])
 
         def validate(self, params: Object) -> None:
-            """Nothing is left to check."""
+            """Accept any parameters: `_way` has checked them."""
 
         def operator_name(self) -> str:
             return _VEIL
@@ -225,7 +225,7 @@ def _run(asked: Object, operators: Object, draws: Mapping[str, Any]) -> str:
 
 
 def _undo(asked: Object, operators: Object, found: list[Object]) -> str:
-    """Run Presidio's engine the other way."""
+    """Run Presidio's engine in reverse."""
     from presidio_anonymizer import DeanonymizeEngine  # noqa: PLC0415 - an extra
     from presidio_anonymizer.entities import InvalidParamError, OperatorConfig, OperatorResult  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457): one sentence, which never quotes what was sent."""
+"""Errors as problem+json (RFC 9457): one sentence, which never quotes the request."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _LOG = logging.getLogger("wordveil.service")
 
 MEDIA_TYPE = "application/problem+json"
 
-#: What the type of a problem begins with; its code follows.
+#: The type of a problem is this prefix and its code.
 TYPE = "urn:wordveil:problem:"
-#: The id of the request that is being answered, and what it begins with in a problem.
+#: The id of the current request. In a problem, `INSTANCE` precedes it.
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 INSTANCE = "urn:wordveil:request:"
-#: A header that goes no farther than the guard.
+#: A header that tells the guard a problem's code. The guard removes it.
 CODE = "wordveil-code"
 
-#: The status that answers each kind of error; the first that fits counts. A 500 hides the sentence, which may name a
-#: file of the service.
+#: The status for each kind of error; the first match counts. A 500 hides the sentence, which may name a file of the
+#: service.
 _STATUSES: dict[type[WordveilError], int] = {
     BudgetError: 403,
     UnprovenError: 403,
@@ -62,7 +62,7 @@ _STATUSES: dict[type[WordveilError], int] = {
 }
 
 
-#: What a problem may be called, with its status and meaning; the first code of a status is its usual one.
+#: The codes of problems, with status and meaning. The first code of a status is its default.
 CODES: dict[str, tuple[int, str]] = {
     "invalid-json": (400, "The body is not valid JSON."),
     "malformed-request": (400, "What arrived is not HTTP, or can be read in two ways; the connection is closed."),
@@ -101,29 +101,29 @@ class Problem(Exception):  # noqa: N818 - the name that the standard gives it
         super().__init__(sentence)
         self.status, self.sentence = status, sentence
         self.code = code or _USUAL.get(status, "invalid-value")
-        #: Seconds after which it is worth asking again, where that is known.
+        #: Seconds after which to try again, if known.
         self.after = after
-        #: What stands in the document besides, in plain values.
+        #: Further members of the document, as plain values.
         self.told = told
 
 
 def busy() -> Problem:
-    """Say that there is too much to do."""
+    """Return the problem for too much load."""
     return Problem(503, "the service is busy; try again in a second.", "busy")
 
 
 def stopping() -> Problem:
-    """Say that the service ends."""
-    return Problem(503, "the service is being stopped; send what was not answered again.", "stopping")
+    """Return the problem for requests that the end of the service cuts off."""
+    return Problem(503, "the service is stopping; send again what was not answered.", "stopping")
 
 
 def fault() -> Problem:
-    """Report an internal error without its message, which might quote a text."""
+    """Return the problem for an internal error, without its message, which might quote a text."""
     return Problem(500, "internal error; no original text was released.")
 
 
 def problem_of(error: WordveilError, status: int | None = None) -> Problem:
-    """Return the problem that tells an error; `status` replaces the 422 of what is wrong with the request."""
+    """Return the problem that reports an error; `status` replaces 422, the status for errors of the request."""
     found = next(number for kind, number in _STATUSES.items() if isinstance(error, kind))
     if found == HTTPStatus.INTERNAL_SERVER_ERROR:
         log_fault(error)
@@ -133,7 +133,7 @@ def problem_of(error: WordveilError, status: int | None = None) -> Problem:
 
 
 def log_fault(error: Exception) -> None:
-    """Log where something went wrong, but no message: it might quote a text."""
+    """Log where an error happened, without its message, which might quote a text."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     _LOG.error("%s in %s, line %d", type(error).__name__, last.name, last.lineno or 0)
 
@@ -152,7 +152,7 @@ def problem_body(problem: Problem) -> dict[str, Any]:
 
 
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """Make the answer that tells a problem."""
+    """Return the response that reports a problem."""
     headers = dict(headers or {})
     if problem.status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         headers["Retry-After"] = str(max(1, math.ceil(problem.after)))
@@ -160,12 +160,12 @@ def problem_response(problem: Problem, headers: Mapping[str, str] | None = None)
         headers["WWW-Authenticate"] = "Bearer"
     if problem.status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
         headers["Accept-Encoding"] = "zstd, gzip"
-    # The guard counts refusals by their code, and takes it out again.
+    # The guard counts refusals by this code and removes it.
     return Response(orjson.dumps(problem_body(problem)), problem.status, {**headers, CODE: problem.code}, MEDIA_TYPE)
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Tell every error of the application in the same way."""
+    """Report every error of the application as a problem."""
 
     @app.exception_handler(Problem)
     async def _known(_: Request, problem: Problem) -> Response:
@@ -198,7 +198,7 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def allowed_methods(app: FastAPI, path: str) -> list[str]:
-    """Return the methods that an address of the API supports, by its description; none if there is nothing at it."""
+    """Return the methods that an address of the API supports, by its OpenAPI document; none for an unknown address."""
     found: set[str] = {"GET"} if path in (app.openapi_url, "/docs", "/docs.css") else set()
     for template, operations in app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template)), path):
@@ -223,18 +223,18 @@ _WRONG = {
 
 
 def what_is_wrong(error: Mapping[str, Any]) -> str:
-    """Say what is wrong with a value that pydantic refused: only limits of ours stand in it, never the value."""
+    """Say what is wrong with a value that pydantic refused. It states our limits, never the value."""
     return _WRONG.get(error["type"], "has the wrong type").format(**error.get("ctx") or {})
 
 
 def _first(error: Mapping[str, Any]) -> str:
-    """Say where an error is and what is wanted there, in names and sentences of ours alone."""
+    """Say where an error is and what we want there, using only our own names and sentences."""
     if error["type"] == "json_invalid":
         return "the body is not valid JSON."
     cause = (error.get("ctx") or {}).get("error")
     if isinstance(cause, WordveilError):
         return str(cause)
-    # A place in the body may hold a name that the caller chose, and pydantic's message may quote the value.
+    # The location may contain a name that the caller chose, and pydantic's message may quote the value.
     if error["type"] == "extra_forbidden":
         return "the request has an unknown field; see /openapi.json."
     where = [str(part) for part in error["loc"] if part in FIELDS or isinstance(part, int)]
@@ -242,7 +242,7 @@ def _first(error: Mapping[str, Any]) -> str:
 
 
 def PROBLEMS(*statuses: int) -> dict[int | str, dict[str, Any]]:  # noqa: N802 - reads as a table in the routes
-    """Describe the problems of a route for its OpenAPI page; those that any request may meet are added."""
+    """Describe a route's problems for OpenAPI, together with those that any request may meet."""
     content = {MEDIA_TYPE: {"schema": {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}}}
     return {
         status: {
@@ -257,12 +257,12 @@ def PROBLEMS(*statuses: int) -> dict[int | str, dict[str, Any]]:  # noqa: N802 -
 _HEADERS = {
     401: {"WWW-Authenticate": "Bearer."},
     405: {"Allow": "The methods that the address supports."},
-    415: {"Accept-Encoding": "How a body may be coded."},
+    415: {"Accept-Encoding": "The encodings that a body may have."},
     429: {"Retry-After": "Seconds to wait."},
     503: {"Retry-After": "Seconds to wait."},
 }
 
 
 def header(told: str) -> dict[str, Any]:
-    """Describe a header of an answer."""
+    """Describe a header of an answer for OpenAPI."""
     return {"description": told, "schema": {"type": "string"}}

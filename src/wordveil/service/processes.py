@@ -1,7 +1,7 @@
-"""Several processes behind one socket; one that ends is replaced at once, while callers wait in the socket's queue.
+"""Several processes behind one socket. One that ends is replaced at once, while callers wait in the socket's queue.
 
-uvicorn has a supervisor of its own, which looks at one process after the other and waits a minute for each that does
-not answer, and until then does not replace dead ones. Here the system reports at once which has ended.
+uvicorn's own supervisor checks one process after another, waits a minute for each that does not answer, and replaces no
+dead ones meanwhile. Here the operating system reports at once which process has ended.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from wordveil.errors import WordveilError
 
 __all__ = ["end_with_parent", "hangup_as_sigterm", "is_running", "serve"]
 
-_BEAT, _SILENT = 5.0, 60.0  # seconds between signs of life, and without one until a process is taken to hang
-_BETWEEN = 1.0  # seconds, at least, between two starts of a process
-_AGAIN = 10.0  # seconds until another try after a start that failed, while others answer
-_TICK = 0.5  # seconds until we look whether we were told to end
+_BEAT, _SILENT = 5.0, 60.0  # seconds between heartbeats, and without one until a process counts as hung
+_BETWEEN = 1.0  # seconds at least between two starts of a process
+_AGAIN = 10.0  # seconds until the next try after a failed start, while others answer
+_TICK = 0.5  # seconds between checks whether to stop
 _STARTED = b"+"
 
 _LOG = logging.getLogger("wordveil.service")
@@ -38,18 +38,18 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 
 def is_running(process: int) -> bool:
-    """Whether there is a process of this number."""
+    """Whether a process with this number exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # it is somebody else's
+    except OSError:  # it belongs to somebody else
         return True
     return True
 
 
 def end_with_parent(number: int) -> None:
-    """Send a signal to this process when the one that started it has ended, however it did."""
+    """Send this process a signal when its parent has ended, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
 
@@ -62,7 +62,7 @@ def end_with_parent(number: int) -> None:
 
 @contextmanager
 def hangup_as_sigterm() -> Iterator[None]:
-    """Have the end of the terminal (SIGHUP) stop a service as SIGTERM does, unless it is to be ignored (``nohup``)."""
+    """Let the end of the terminal (SIGHUP) stop a service like SIGTERM, unless SIGHUP is ignored (``nohup``)."""
     hangup = getattr(signal, "SIGHUP", None)  # there is none on Windows
     if hangup is None or signal.getsignal(hangup) is signal.SIG_IGN:
         yield
@@ -75,19 +75,24 @@ def hangup_as_sigterm() -> Iterator[None]:
 
 
 def serve(options: dict[str, Any], workers: int) -> None:
-    """Run as many servers as there are workers on one address, until SIGTERM or Ctrl-C.
+    """Run several servers on one address, until SIGTERM or Ctrl-C.
 
-    `options`: what `uvicorn.Config` takes, in plain values. `workers`: how many processes answer.
+    Parameters
+    ----------
+    options
+        Arguments of `uvicorn.Config`, as plain values.
+    workers
+        How many processes to run.
 
     Raises
     ------
     WordveilError
-        If a process cannot be started, or another service listens on the address.
+        If a process cannot start, or another service listens on the address.
     """
     config = uvicorn.Config(**options)
     listening = config.bind_socket()
     try:
-        listening.listen(config.backlog)  # now: two services that are starting may both be bound, and one stays deaf
+        listening.listen(config.backlog)  # now: two starting services could both bind, and one would never be reached
     except OSError:
         listening.close()
         raise WordveilError("another service listens on this address; choose another `port` or `host`.") from None
@@ -113,11 +118,11 @@ class _Member:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ended by itself before it could answer anything: another would do so, too."""
+        """Whether it ended by itself before it could answer anything. Another would fail in the same way."""
         return not self.has_started and (self.process.exitcode or 0) > 0
 
     def listen(self) -> None:
-        """Take in signs of life; end the process if it has given none for long."""
+        """Read heartbeats. Kill the process if there was none for long."""
         with suppress(EOFError, OSError):
             while self._life.poll():
                 self.has_started |= self._life.recv_bytes() == _STARTED
@@ -126,11 +131,11 @@ class _Member:
             self.process.kill()
 
     def spare(self) -> None:
-        """Count its silence from now on."""
+        """Restart the wait for its next heartbeat."""
         self._heard = time.monotonic()
 
     def close(self) -> None:
-        """Give back what a process that has ended leaves."""
+        """Clean up after a process that has ended."""
         self.process.join()
         self.listen()
         self._life.close()
@@ -144,13 +149,13 @@ class _Family:
     def __init__(self, options: dict[str, Any], listening: socket.socket, workers: int) -> None:
         self._options, self._listening, self._workers = options, listening, workers
         self._members: list[_Member] = []
-        self._ends = 0  # how often we were told to end
+        self._ends = 0  # how often we were asked to stop
         self._next_start = 0.0
         self._looked = time.monotonic()
         self.has_failed = False
 
     def run(self) -> None:
-        """Keep their number until we are told to end, then wait for them."""
+        """Keep them running until we are asked to stop, then wait for them to end."""
         before = {number: signal.signal(number, self._end) for number in (signal.SIGTERM, signal.SIGINT)}
         try:
             while not self._ends:
@@ -164,7 +169,7 @@ class _Family:
                 signal.signal(number, handler)
 
     def _wait(self) -> None:
-        """Pass on that we were told to end, and wait a little for processes to do so."""
+        """Pass on requests to stop, wait a moment for processes to end, and clean up after those that did."""
         for one in self._members:
             while one.ends < self._ends:
                 one.process.terminate()
@@ -173,7 +178,7 @@ class _Family:
         gone = [one for one in self._members if one.process.sentinel in ended]
         self._members = [one for one in self._members if one not in gone]
         now = time.monotonic()
-        was_paused, self._looked = now - self._looked > _BEAT, now  # and so were they, most likely
+        was_paused, self._looked = now - self._looked > _BEAT, now  # and the others most likely were paused, too
         for one in self._members:
             if was_paused:
                 one.spare()
@@ -188,16 +193,16 @@ class _Family:
             return
         for one in gone:
             _LOG.error("process %d ended (%d); another takes its place", one.process.pid, one.process.exitcode)
-        # One that cannot live is not started all the time: that would slow those who answer.
+        # Do not keep restarting one that cannot live: that would slow down those that answer.
         self._next_start = max(max(one.begun for one in gone) + _BETWEEN, time.monotonic() + _AGAIN * has_failed)
 
     def _end(self, *_: Any) -> None:
-        # Passed on a moment later: Ctrl-C reaches all processes at once, and must not come after our signal.
+        # Passed on a moment later: Ctrl-C reaches all processes at once and must not arrive after our signal.
         self._ends += 1
 
 
 def _answer(options: dict[str, Any], listening: socket.socket, life: Connection) -> None:
-    """Be a process that answers."""
+    """Run one server: the main function of each process."""
     end_with_parent(signal.SIGTERM)
     server = uvicorn.Server(uvicorn.Config(**options))
     threading.Thread(target=_beat, args=(server, life), daemon=True).start()
@@ -208,7 +213,7 @@ def _answer(options: dict[str, Any], listening: socket.socket, life: Connection)
 
 
 def _beat(server: uvicorn.Server, life: Connection) -> None:
-    """Give signs of life, often until the server has started."""
+    """Send heartbeats, more often until the server has started."""
     with suppress(OSError):
         while True:
             life.send_bytes(_STARTED if server.started else b"-")

@@ -1,4 +1,4 @@
-"""``/docs``: the description of the API as one page, made here, so that no browser asks another host for scripts."""
+"""``/docs``: the API reference as one page, made here so that no browser loads scripts from another host."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ _TEMPLATE = Environment(autoescape=True).from_string(_PAGE)
 
 @router.get("/docs")
 async def docs(request: Request) -> Response:
-    """Show the description of the API."""
+    """Serve the API reference."""
     described: dict[str, Any] = request.app.openapi()
     return Response(_TEMPLATE.render(**described, codes=CODES, type_of=TYPE), media_type="text/html")
 
 
 @router.get("/docs.css")
 async def style() -> Response:
-    """Give the page its looks."""
+    """Serve its style sheet."""
     return Response(_STYLE, media_type="text/css")

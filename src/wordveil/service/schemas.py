@@ -41,7 +41,7 @@ __all__ = [
 
 
 class _OneOf:
-    """Makes of a str one that must be among some names, as they are when it is checked; the schema lists them."""
+    """Annotates a str that must be one of some names. The names are read at each check, and the schema lists them."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
@@ -61,8 +61,8 @@ class _OneOf:
 def _not_rare(name: object) -> object:
     if name == "rare":
         raise OptionError(
-            "the selection rare learns from a whole collection which words are common, and a request has none; use "
-            "`wordveil privatize` on the whole table."
+            "the selection rare learns which words are common from a whole collection, which a request does not have; "
+            "use `wordveil privatize` on the whole table."
         )
     return name
 
@@ -70,14 +70,14 @@ def _not_rare(name: object) -> object:
 def _not_moved(name: object) -> object:
     if name == "metric":
         raise OptionError(
-            "moved values have an ε of their own, which no key is charged for, so this service moves none; use "
+            "moved values have an ε of their own, which this service does not charge, so it moves none; use "
             "`wordveil privatize`, or choose placeholder, digits or drop."
         )
     return name
 
 
 def check_characters(texts: Iterable[str]) -> None:
-    """Refuse texts with halves of surrogate pairs, which no answer could hold."""
+    """Refuse texts with half of a surrogate pair: no answer could contain them."""
     try:
         for text in texts:
             text.encode()
@@ -103,7 +103,7 @@ Epsilon = Annotated[
 ]
 OptionName = Annotated[str, Field(pattern=r"^[a-z_]{1,30}$")]
 Option = Annotated[int, Field(ge=-(10**6), le=10**6)] | Annotated[float, Field(allow_inf_nan=False)] | str | bool | None
-SpaceName = Annotated[str, Field(max_length=100, description="One of /v1/spaces; by default the first.")]
+SpaceName = Annotated[str, Field(max_length=100, description="One of /v1/spaces; the first by default.")]
 SpaceKind = Literal["vectors", "hyperbolic"]
 Words = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=10_000)]
 Conversation = Annotated[
@@ -111,8 +111,8 @@ Conversation = Annotated[
     Field(
         min_length=1,
         max_length=200,
-        description="Names a conversation of this key and user: a text that is sent again in it, in the same way, "
-        "comes out as it did and costs nothing.",
+        description="Names a conversation of this key and user. A text sent again in it with the same settings "
+        "returns the same draws and costs nothing.",
     ),
 ]
 EndUser = Annotated[
@@ -120,7 +120,7 @@ EndUser = Annotated[
     Field(
         min_length=1,
         max_length=200,
-        description="Whose text it is, for budgets of end users; any name that stays the same.",
+        description="Whose text it is, for budgets of end users. Any name will do that stays the same.",
     ),
 ]
 Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
@@ -154,29 +154,28 @@ class Way(MechanismChoice):
     )
     once: ScopeName | None = Field(
         default="record",
-        description="Draw equal words once: of a text (record), of the texts of a person, or of all texts of the "
-        "request (file); null draws each time. Which words are equal is then released. The draws are kept for this "
-        "request only.",
+        description="Draw equal words once per text (record), per person, or per request (file); null draws each "
+        "time. The release then shows which words are equal. The draws are kept for this request only.",
     )
     identifiers: IdentifiersName = Field(
         default="placeholder",
-        description="What to do with e-mail addresses, phones, cards and the like, wherever they stand; selected "
-        "releases those as they are that are not selected.",
+        description="What to do with e-mail addresses, phone numbers, card numbers and the like, wherever they are; "
+        "selected releases as they are those that are not selected.",
     )
     numbered: bool = Field(
-        default=False, description="Number the placeholders of identifiers, the same for the same one, within once."
+        default=False, description="Number placeholders, so that equal identifiers share a number within once."
     )
     numbers: NumbersName = Field(
         default="placeholder", description="What to do with numbers, amounts, dates and times."
     )
     markup: MarkupName = Field(default="keep", description="What to do with HTML tags, entities and mail headers.")
     language: LanguageName = Field(
-        default="en", description="Of the texts, whose function words the selection content leaves alone."
+        default="en", description="The language of the texts; the selection content leaves its function words alone."
     )
 
     @property
     def beyond_words(self) -> dict[str, Any]:
-        """What becomes of what is not a word, and in which language the words are."""
+        """The settings for what is not a word, and the language of the words."""
         return {name: getattr(self, name) for name in ("identifiers", "numbered", "numbers", "markup", "language")}
 
 
@@ -199,7 +198,7 @@ class PrivatizeRequest(Way):
     )
 
     people: list[Annotated[str, Field(max_length=1000)] | None] | None = Field(
-        default=None, description="For once person: whose each text is; null for somebody's own."
+        default=None, description="For once person: whose text each one is; null for a person of its own."
     )
     conversation: Conversation | None = None
     user: EndUser | None = None
@@ -226,7 +225,7 @@ class PrivatizeRequest(Way):
 
 
 class ReplacementDetails(BaseModel):
-    """Where a word was redrawn, in characters of the input and of the output; it may have stayed the same."""
+    """Where a word was drawn, in characters of the input and of the output. The draw may have kept it."""
 
     start: int
     end: int
@@ -242,7 +241,7 @@ class ReleaseDetails(BaseModel):
 
 
 class CountDetails(BaseModel):
-    """What became of the words, over all texts of the request."""
+    """What happened to the words, over all texts of the request."""
 
     words: int
     left_alone: int
@@ -252,11 +251,11 @@ class CountDetails(BaseModel):
     identifiers: int
     dropped: int
     kept_raw: int
-    repeated: int = Field(description="How many of the drawn words reused the draw of an equal word in their text.")
+    repeated: int = Field(description="How many of the drawn words reused the draw of an equal word.")
 
 
 class GuaranteeDetails(BaseModel):
-    """What is guaranteed for each veiled word; epsilon is null if nothing is."""
+    """What is guaranteed for each veiled word. Without a guarantee, epsilon is null."""
 
     notion: str
     epsilon: float | None
@@ -277,18 +276,18 @@ class PrivatizeResponse(BaseModel):
     counts: CountDetails
     guarantee: GuaranteeDetails
     budget_left: float | None = Field(
-        description="What is left of the budgets that paid, the least of them; null if there is none."
+        description="What is left of the budgets that paid, in the tightest one; null if there is none."
     )
-    reused: int = Field(description="How many texts came out as they had in this conversation before.")
+    reused: int = Field(description="How many texts reused draws of this conversation.")
 
 
 class PriceDetails(BaseModel):
     """What veiling would cost; nothing was drawn."""
 
-    draws: int = Field(description="Draws that would be made: kept ones are not counted.")
+    draws: int = Field(description="How many draws would be made, without kept ones.")
     price_of_a_draw: float | None = Field(description="The most that a draw can lose; null if it has no bound.")
     price: float | None
-    budget_left: float | None = Field(description="What is left of the budgets that would pay, the least of them.")
+    budget_left: float | None = Field(description="What is left of the budgets that would pay, in the tightest one.")
     fits: bool
 
 
@@ -297,11 +296,11 @@ class AccountDetails(BaseModel):
 
     of: Literal["key", "user"]
     budget: float
-    period: str | None = Field(description="After which it is whole again, in UTC; null for never.")
+    period: str | None = Field(description="How often the budget is renewed, in UTC; null for never.")
     since: int | None = Field(description="When the period began, in seconds since 1970.")
-    spent: float = Field(description="In this period.")
+    spent: float = Field(description="Spent in this period.")
     left: float = Field(description="Below 0 if the budget was made smaller.")
-    ever: float = Field(description="Spent over all periods and resets: what bounds the loss of all that was released.")
+    ever: float = Field(description="Spent over all periods and resets. Bounds the loss of everything released.")
 
 
 class BudgetDetails(BaseModel):
@@ -323,9 +322,9 @@ class MechanismFacts(BaseModel):
     audit: str
     claim: str
     options: list[str]
-    aliases: dict[str, str] = Field(description="What others call it, and why it is the same.")
-    unproven: bool = Field(description="Whether it guarantees nothing, or leaves some words without noise.")
-    kinds: list[SpaceKind] = Field(description="The kinds of space that it works on; see /v1/spaces.")
+    aliases: dict[str, str] = Field(description="Other names for it, and why they are the same.")
+    unproven: bool = Field(description="Whether it guarantees nothing or leaves some words unprotected.")
+    kinds: list[SpaceKind] = Field(description="The kinds of space it works on; see /v1/spaces.")
     smallest_epsilon: float
     largest_epsilon: float
 
@@ -342,7 +341,7 @@ class SpaceFacts(BaseModel):
 
 
 class WordRequest(MechanismChoice):
-    """A word, sent in the body so that no address and no log contains it."""
+    """A word, sent in the body so that no address or log contains it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"word": "harbour", "epsilon": 4.0}]})
 
@@ -367,7 +366,7 @@ class Neighbour(BaseModel):
 class MapNode(BaseModel):
     """A word on the map.
 
-    `ring` counts hops from the word in the centre; on a disk, x and y are its position in the unit disk.
+    `ring` counts hops from the word in the centre. On a disk, x and y are its position in the unit disk.
     """
 
     word: str
@@ -392,7 +391,7 @@ class WordFacts(BaseModel):
     mechanism: str
     epsilon: float
     space: str
-    exact: bool = Field(description="Whether the probabilities are exact, or estimated from draws.")
+    exact: bool = Field(description="Whether the probabilities are exact; otherwise they are estimated from draws.")
     draws: int | None
     stays: float = Field(description="N_w: the probability that the word stays the same.")
     distinct_in_1000_draws: float = Field(description="S_w: the number of distinct outputs in 1,000 draws.")
@@ -419,29 +418,29 @@ class TradeoffPoint(BaseModel):
 
     epsilon: float
     adversary: float = Field(
-        description="How often an attacker who looks at one word at a time is right; all words are equally likely."
+        description="How often an attacker who looks at one word at a time is right, if all words are equally likely."
     )
-    adversary_frequency: float = Field(description="The same if they know how frequent words are.")
+    adversary_frequency: float = Field(description="The same for an attacker who knows how frequent words are.")
     kept: float = Field(description="How often a word stays the same.")
     near: float = Field(description="How often it becomes one of its 50 most similar words.")
     strongest: AttackerFigure | None = Field(
-        description="The strongest attacker who was tried on public prose; null where none was."
+        description="The strongest attacker measured on public prose; null if there is none."
     )
 
 
 class Tradeoff(BaseModel):
-    """A curve over ε; without points if it was not measured in advance."""
+    """A curve over ε. It has no points if it was not measured in advance."""
 
     mechanism: str
     space: str
     how: str
-    options: dict[str, Any] = Field(description="The options of the mechanism that was measured.")
+    options: dict[str, Any] = Field(description="The options of the mechanism that were measured.")
     suspects: int = Field(description="How many words the attacker chooses from.")
     points: list[TradeoffPoint]
 
 
 class TargetRequest(_Strict):
-    """A condition to meet."""
+    """A condition that ε must meet."""
 
     kind: TargetName
     bound: float = Field(gt=0, allow_inf_nan=False)
@@ -462,7 +461,7 @@ class CalibrationRequest(_OnSpace):
 
     epsilons: list[Epsilon] = Field(default_factory=list, max_length=20)
     targets: list[TargetRequest] = Field(default_factory=list, max_length=6)
-    points: int = Field(default=10, ge=2, le=20, description="How many values of ε to try if none is given.")
+    points: int = Field(default=10, ge=2, le=20, description="How many values of ε to try if you give none.")
     words: int = Field(default=500, ge=1, le=50_000, description="How many words to measure.")
     adversary_words: int = Field(default=2000, ge=1, le=50_000, description="How many words the attacker chooses from.")
     draws: int = Field(default=500, ge=2, le=10_000)
@@ -486,14 +485,14 @@ class ProblemDetails(BaseModel):
     title: str
     status: int
     detail: str
-    code: str = Field(description="What programs can rely on.")
+    code: str = Field(description="A code that programs can rely on.")
     instance: str | None = Field(default=None, description="The request's id, as in X-Request-ID.")
-    needs: float | None = Field(default=None, description="For over-budget: what it would cost.")
+    needs: float | None = Field(default=None, description="For over-budget: what the request would cost.")
     has: float | None = Field(default=None, description="For over-budget: what is left.")
     epsilon_that_fits: float | None = None
 
 
 _REQUESTS: tuple[type[BaseModel], ...] = (PrivatizeRequest, WordRequest, CalibrationRequest, TargetRequest)
 
-#: The names that a message may repeat: those of our own fields.
+#: Names that a message may repeat, because they are our own fields.
 FIELDS = {name for model in _REQUESTS for name in model.model_fields} | {"top", "id", "draw"}

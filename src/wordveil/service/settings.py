@@ -1,8 +1,8 @@
 """What the service allows, from a file, the environment and the command line.
 
-pydantic, which fastapi brings, checks the values. pydantic-settings was tried and declined: it ignores a misspelt
-variable, which is refused here, reads lists as JSON only, and looks at the environment even where settings are made in
-Python; undoing that would take more lines than `Settings.load` has.
+pydantic, which FastAPI brings, checks the values. We do not use pydantic-settings: it ignores misspelt variables, reads
+lists only as JSON, and looks at the environment even for settings made in Python. Undoing that would take more lines
+than `Settings.load` has.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ else:
 
 __all__ = ["PERIODS", "PREFIX", "SLOW", "Key", "Settings", "Traits", "shortfall_on", "traits_of"]
 
-#: What the names of environment variables begin with: WORDVEIL_SERVE_PORT sets `port`.
+#: The prefix of environment variables: WORDVEIL_SERVE_PORT sets `port`.
 PREFIX = "WORDVEIL_SERVE_"
 
-#: Elastic noise is sized anew for every ε, which takes minutes on a large space: too long for somebody who waits.
+#: Elastic noise is sized anew for every ε. On a large space that takes minutes, too long for a request.
 SLOW = "elastic"
-_TRIED = 1000.0  # an ε that every mechanism takes
+_TRIED = 1000.0  # an ε that every mechanism accepts
 
-#: After how long a budget may be whole again, in calendar units of UTC.
+#: How often a budget may be renewed, in calendar units of UTC.
 PERIODS = ("hour", "day", "week", "month")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -51,20 +51,20 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class Traits(NamedTuple):
-    """What the service must know of a mechanism before it makes one."""
+    """What the service must know about a mechanism before it makes one."""
 
     kinds: list[str]
     is_unproven: bool
 
 
 def shortfall_on(name: str, space: Space) -> str:
-    """Say what a mechanism with default options would lack on a space; nothing if it is proven there."""
+    """Return the shortfall of a mechanism with default options on a space; empty if it is proven there."""
     return mechanism(name, space, epsilon=_TRIED).shortfall
 
 
 @cache
 def traits_of(name: str) -> Traits:
-    """Say which kinds of space a mechanism takes, and whether it is unproven: it is tried on the smallest of each."""
+    """Find which kinds of space a mechanism takes, and whether it is unproven, by trying the smallest of each."""
     words, points = Vocabulary(["one", "two", "three"]), np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.7]])
     kinds, is_unproven = [], False
     for space in (EuclideanSpace("plane", words, points), PoincareSpace("disk", words, points)):
@@ -78,15 +78,15 @@ def traits_of(name: str) -> Traits:
 
 @dataclass(frozen=True)
 class Key:
-    """Who may call the service."""
+    """Somebody who may call the service."""
 
-    name: str  # lower-case letters, digits and hyphens; it names the ledger's file and stands in logs
+    name: str  # lower-case letters, digits and hyphens: it names the ledger's file and appears in logs
     hash: str = field(repr=False)  # the SHA-256 of the key, in hexadecimal digits
-    budget: float | None = None  # how much all draws with it may lose in total: each counts with the most it can lose
-    period: str = ""  # after which the budget is whole again: one of PERIODS; empty for never
+    budget: float | None = None  # how much all its draws may lose in total, each counted with the most it can lose
+    period: str = ""  # how often the budget is renewed: one of PERIODS; empty for never
     user_budget: float | None = None  # the same for each end user that its requests name
     user_period: str = ""
-    rate: float | None = None  # how many requests a second it may make, on average
+    rate: float | None = None  # how many requests it may make a second, on average
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -101,11 +101,11 @@ class Key:
             if getattr(self, what) not in ("", *PERIODS):
                 raise OptionError(f"the {what} of the key {self.name} must be one of {', '.join(PERIODS)}.")
             if getattr(self, what) and of is None:
-                raise OptionError(f"the key {self.name} has a {what} but no budget that would be renewed.")
+                raise OptionError(f"the key {self.name} has a {what} but no budget to renew.")
 
     @property
     def is_charged(self) -> bool:
-        """Whether draws are charged to a budget."""
+        """Whether its draws are charged to a budget."""
         return self.budget is not None or self.user_budget is not None
 
 
@@ -114,13 +114,13 @@ def _is_number(value: object) -> bool:
 
 
 def _keys_of(told: Any) -> Any:
-    """Make keys of the tables of a file."""
+    """Make keys from the tables of a settings file."""
     try:
         return tuple(Key(**one) if isinstance(one, dict) else one for one in told)
     except TypeError:
         raise OptionError(
-            "a key needs a name and a hash, may have budget, period, user_budget, user_period and rate, and takes "
-            "nothing else."
+            "a key needs a name and a hash. It may have budget, period, user_budget, user_period and rate, and nothing "
+            "else."
         ) from None
 
 
@@ -145,19 +145,19 @@ class Settings(BaseModel):
     port: Annotated[int, Field(ge=1, le=65_535)] = 8765
     """The port to listen on."""
     workers: _Count = 1
-    """How many processes answer."""
+    """How many processes answer requests."""
     hosts: _Names = ()
-    """Other names by which it may be called (the ``Host`` header), against DNS rebinding; ``*`` allows all."""
+    """Other host names to answer to (the ``Host`` header), against DNS rebinding; ``*`` allows all."""
     spaces: _Names = BUNDLED
-    """The spaces that may be asked for, the default first: bundled names, or paths of embedding files."""
+    """The spaces that clients may ask for, the default first: bundled names, or paths of embedding files."""
     mechanisms: _Names = Field(default_factory=lambda: tuple(name for name in MECHANISMS if name != SLOW))
-    """The mechanisms that may be asked for; by default all but elastic, which takes minutes to set up."""
+    """The mechanisms that clients may ask for. The default is all but elastic, which takes minutes to set up."""
     unproven: bool = False
-    """Whether mechanisms may be used that guarantee nothing, or leave some words without noise."""
+    """Whether to allow mechanisms that guarantee nothing or leave some words unprotected."""
     smallest_epsilon: _Amount = 0.01
-    """The smallest ε that may be asked for."""
+    """The smallest ε that clients may ask for."""
     largest_epsilon: _Amount = 1000.0
-    """The largest ε that may be asked for."""
+    """The largest ε that clients may ask for."""
     body_bytes: _Count = 1 << 20
     """The longest body of a request, and the longest line of a stream."""
     words: _Count = 20_000
@@ -165,61 +165,61 @@ class Settings(BaseModel):
     texts: _Count = 1000
     """How many texts a batch may have."""
     timeout: _Amount = 30.0
-    """Seconds after which a request is given up, and a stream ended that sends no whole line or takes no answer."""
+    """Seconds after which a request is cancelled, and a stream that sends no whole line or reads no answer is ended."""
     header_bytes: Annotated[int, Field(ge=1024)] = 1 << 14
     """The longest header of a request, its address included."""
     header_seconds: _Amount = 10.0
-    """Seconds in which a header must arrive; a connection that asks for nothing is closed."""
+    """Seconds in which a header must arrive. A connection that sends no request is closed."""
     idle_seconds: _Amount = 30.0
     """Seconds after an answer until an idle connection is closed."""
     connections: _Count = 4096
-    """How many connections a process has at once, as far as the system allows; more are refused (503)."""
+    """How many connections a process may have at once, as far as the system allows; more are refused (503)."""
     connections_per_address: _Count = 2048
-    """How many of them one address may have; behind a proxy all have the proxy's."""
+    """How many of them one address may have. Behind a proxy, all have the proxy's address."""
     requests: _Count = 256
-    """How many requests a process works on at once; more are refused (503). Streams take up to half of them."""
+    """How many requests a process works on at once; more are refused (503). Streams may take half of these places."""
     options: bool = False
-    """Whether callers may set options of mechanisms; some of them cost unbounded time and memory."""
+    """Whether callers may set options of mechanisms. Some options cost unbounded time and memory."""
     jobs: _Count = 8
     """How many calibrations may wait in a process."""
     job_timeout: _Amount = 3600.0
-    """Seconds after which a calibration is given up."""
+    """Seconds after which a calibration is cancelled."""
     veils: _Count = 32
     """How many combinations of mechanism and ε a process keeps ready."""
     warm: _Names = ()
-    """What is made before the service is ready, such as ``laplace:12`` or ``graph:4@glove-50k``: mechanism, ε and
-    space. By default the default mechanism at 4."""
+    """What to make before the service is ready, such as ``laplace:12`` or ``graph:4@glove-50k``: mechanism, ε and
+    space. The default is the default mechanism at 4."""
     drain: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1.0
-    """Seconds for which a service that is stopped (SIGTERM) still takes requests while ``/readyz`` says 503."""
+    """Seconds for which a stopping service (SIGTERM) still takes requests while ``/readyz`` answers 503."""
     compress: bool = True
-    """Whether longer answers are compressed for callers who accept zstd or gzip."""
+    """Whether to compress longer answers for callers who accept zstd or gzip."""
     origins: _Names = ()
-    """The sites whose pages may call from a browser (CORS), such as ``https://example.org``; ``*`` for all, with keys
-    only."""
+    """The sites whose pages may call from a browser (CORS), such as ``https://example.org``. ``*`` means all, and needs
+    keys."""
     shutdown: _Amount = 10.0
-    """Seconds that requests in progress have to finish when the service is stopped."""
+    """Seconds that requests in progress have to finish when the service stops."""
     access_log: bool = False
-    """Whether every request is logged: method, route, status and time, never what was sent."""
+    """Whether to log every request: method, route, status and time, never its content."""
     keys: Annotated[tuple[Key, ...], BeforeValidator(_keys_of)] = ()
-    """Who may call; everybody if there are none."""
+    """Who may call. Without keys, everybody may."""
     ledgers: Annotated[str, Field(repr=False)] = ""
-    """Where budgets are kept, for keys that have one: a folder, or a PostgreSQL database (``postgresql://…``)."""
+    """Where to keep budgets, if keys have any: a folder, or a PostgreSQL database (``postgresql://…``)."""
     sticky_seconds: _Amount = 86_400.0
-    """For how long a message's draw is kept for its conversation, from its last use on."""
+    """How long to keep a message's draw for its conversation, from its last use."""
     sticky_bytes: Annotated[int, Field(ge=1 << 16)] = 256 << 20
-    """How much disk such draws take at most; the longest unused go first."""
+    """How much disk these draws may take. Those unused for longest are removed first."""
     chat_mechanism: str = DEFAULT
-    """The mechanism of conversations with a language model, whatever a client asks for."""
+    """The mechanism for conversations with a language model, whatever a client asks for."""
     chat_epsilon: _Amount = 4.0
-    """Their ε; a client may ask for less, and gets no more."""
+    """Its ε. A client may ask for less, not for more."""
     chat_system: str = CHOICES["system"][0]
-    """What becomes of system messages: leave, veil or refuse."""
+    """What to do with system messages: leave, veil or refuse."""
     chat_assistant: str = CHOICES["assistant"][0]
-    """What becomes of earlier replies of the model: veil or leave."""
+    """What to do with earlier replies of the model: veil or leave."""
     chat_results: str = CHOICES["results"][0]
-    """What becomes of the answers of tools: veil, leave or refuse."""
+    """What to do with the answers of tools: veil, leave or refuse."""
     metrics_hash: Annotated[str, Field(repr=False)] = ""
-    """The SHA-256 of the operator's key for ``/metrics``; with keys and without this, nobody may read the metrics."""
+    """The SHA-256 of the operator's key for ``/metrics``. With keys and without this, nobody may read the metrics."""
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -228,7 +228,7 @@ class Settings(BaseModel):
             refused = _sentence(error)
         else:
             return
-        raise OptionError(refused)  # out of the except: a traceback would print the values
+        raise OptionError(refused)  # outside of the except, because a traceback would print the values
 
     @model_validator(mode="after")
     def _make_sense(self) -> Settings:
@@ -262,9 +262,7 @@ class Settings(BaseModel):
         if len({key.name for key in self.keys}) < len(self.keys):
             raise OptionError("two keys have the same name.")
         if any(key.is_charged for key in self.keys) and not self.ledgers:
-            raise OptionError(
-                "a key has a budget: name the folder or database that keeps its account, with the setting ledgers."
-            )
+            raise OptionError("a key has a budget: set ledgers to the folder or database that keeps its account.")
         if self.metrics_hash and not _HASH.fullmatch(self.metrics_hash):
             raise OptionError("the setting metrics_hash must be 64 hexadecimal digits.")
         if self.metrics_hash in {key.hash for key in self.keys}:
@@ -302,20 +300,20 @@ class Settings(BaseModel):
 
     @property
     def chat_policy(self) -> Policy:
-        """What is veiled of a conversation."""
+        """Which parts of a conversation to veil."""
         return Policy(self.chat_system, self.chat_assistant, self.chat_results)
 
     @property
     def allowed(self) -> list[str]:
-        """The mechanisms that are not refused, in order."""
+        """The mechanisms that clients may use, in order."""
         return [name for name in self.mechanisms if self.unproven or not traits_of(name).is_unproven]
 
     @classmethod
     def load(cls, file: Path | None = None, environment: Mapping[str, str] | None = None, **chosen: Any) -> Settings:
-        """Read the settings: `chosen` wins over the environment, the environment over the file.
+        """Read the settings: `chosen` wins over the environment, and the environment over the file.
 
-        The file, which ``WORDVEIL_SERVE_CONFIG`` may name, is TOML with the settings by name, and ``[[keys]]`` with
-        name, hash and budget. A setting chosen as None is left as it is.
+        The file is TOML: settings by name, and ``[[keys]]`` with name, hash and budget. ``WORDVEIL_SERVE_CONFIG`` may
+        name it. A setting chosen as None counts as not chosen.
         """
         environment = os.environ if environment is None else environment
         told = {name.removeprefix(PREFIX): text for name, text in environment.items() if name.startswith(PREFIX)}
@@ -330,7 +328,7 @@ class Settings(BaseModel):
 
 
 def _from_text(variable: str, text: str) -> Any:
-    """Read a setting from its variable: a number, true or false, or a list with commas."""
+    """Read a setting from its variable: a number, true or false, or a comma-separated list."""
     known = Settings.model_fields.get(variable.lower())
     if known is None:
         raise OptionError(f"unknown variable {PREFIX}{variable}; see docs/service.md.")
@@ -358,7 +356,7 @@ def _key_of(text: str) -> Key:
 
 
 def _sentence(refused: ValidationError) -> str:
-    """Say what is wrong with the first value that was refused, without the value."""
+    """Say what is wrong with the first refused value, without quoting it."""
     error = refused.errors(include_url=False, include_input=False)[0]
     cause = (error.get("ctx") or {}).get("error")
     if isinstance(cause, WordveilError):

@@ -1,4 +1,4 @@
-"""What all routes share: spaces, mechanisms and veils kept ready, and requests that are drawn for together."""
+"""What all routes share: spaces, mechanisms and veils kept ready, and batches of requests."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ _LOG = logging.getLogger("wordveil.service")
 
 _THREADS = 2
 _MAKERS = 2  # threads that make mechanisms and the like
-_TEXTS = 256  # drawn for together: more save little, and make the first wait for the last
+_TEXTS = 256  # texts to draw together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
-_READINGS = 16  # that wait for their turn; more get 503
-_FIRST_EPSILON = 4.0  # what the first request will most likely ask for
+_READINGS = 16  # readings that may wait for their turn; more get 503
+_FIRST_EPSILON = 4.0  # the most likely ε of the first request
 
 
 def state_of(request: Request) -> State:
-    """Return what the application shares."""
+    """Return the application's shared state."""
     state: State = request.app.state.shared
     return state
 
 
 def caller(request: Request) -> Key | None:
-    """Return whose key the request came with."""
+    """Return the key of the caller."""
     key: Key | None = request.scope.get("wordveil.key")
     return key
 
 
 async def check_query(request: Request) -> None:
-    """Refuse unknown options in the address, and options that are given twice: one would not count."""
+    """Refuse unknown options in the address, and options given twice, of which only one would count."""
     if not request.scope["query_string"]:
         return
     known = {field.alias for field in request.scope["route"].dependant.query_params}
@@ -71,7 +71,7 @@ async def check_query(request: Request) -> None:
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """Make an answer of plain values."""
+    """Return a JSON response of plain values."""
     return Response(orjson.dumps(content), status, media_type="application/json")
 
 
@@ -81,14 +81,14 @@ class _Waiting(NamedTuple):
 
 
 class Batcher:
-    """Veils documents of several requests at once, in order of their arrival.
+    """Veils the documents of several requests together, in order of arrival.
 
-    While one batch is drawn for, the next gathers; there is no timer, so a lone request never waits.
+    While one batch is drawn, the next gathers. There is no timer, so a lone request never waits.
     """
 
     def __init__(self, veil: Veil, executor: Executor) -> None:
         self.veil = veil
-        #: The guarantee as JSON, the same for every answer.
+        #: The guarantee as JSON. It is the same for every answer.
         self.guarantee_json = orjson.dumps(veil.guarantee.to_dict())
         self._executor = executor
         self._waiting: deque[_Waiting] = deque()
@@ -109,7 +109,7 @@ class Batcher:
             BATCH.observe(sum(len(one.documents) for one in batch))
             outcomes = await loop.run_in_executor(self._executor, self._together, [one.documents for one in batch])
             for one, outcome in zip(batch, outcomes, strict=True):
-                if one.answer.done():  # its request was given up
+                if one.answer.done():  # its request was cancelled
                     continue
                 if isinstance(outcome, Exception):
                     one.answer.set_exception(outcome)
@@ -130,24 +130,24 @@ class Batcher:
     def _together(self, requests: list[list[Document]]) -> list[list[Release] | Exception]:
         try:
             releases = iter(self.veil.together([document for documents in requests for document in documents]))
-        except Exception as error:  # noqa: BLE001 - given to the request it belongs to
+        except Exception as error:  # noqa: BLE001 - goes to the request it belongs to
             if len(requests) == 1:
                 return [error]
-            # Whatever it is, it is most likely of one of them, and the others must not suffer.
+            # Most likely only one request is at fault, and the others must not suffer for it.
             return [outcome for documents in requests for outcome in self._together([documents])]
         return [[next(releases) for _ in documents] for documents in requests]
 
 
 class State:
-    """Everything that lives as long as the application, and makes what requests ask for within its settings."""
+    """Everything that lives as long as the application. Makes what requests ask for, within the settings."""
 
     def __init__(self, settings: Settings, keys: Keys, folder: Path, secret: bytes | None = None) -> None:
         self.settings, self.keys, self.budgets = settings, keys, Budgets(settings)
-        # All processes of a service have the same secret and folder, so that they keep the same draws.
+        # All processes of a service share the secret and the folder, so that they keep the same draws.
         self.sticky = Sticky(folder, secret or secrets.token_bytes(32), settings.sticky_seconds, settings.sticky_bytes)
         self.jobs = Jobs(folder, settings.jobs, settings.job_timeout)
         self.is_ready = False
-        #: Done when the service is being stopped.
+        #: Done when the service begins to stop.
         self.stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.rates = Rates(folder, settings.keys)
         self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="wordveil-draw")
@@ -179,13 +179,13 @@ class State:
         return await self._spaces.get(path, partial(_opened, path))
 
     def check_mechanism(self, name: str, options: dict[str, Any]) -> None:
-        """Refuse a mechanism, or options, that the settings do not allow."""
+        """Refuse a mechanism or options that the settings do not allow."""
         if options and not self.settings.options:
             raise Problem(422, "this service does not accept options of mechanisms; see the setting options.")
         if name not in self.settings.mechanisms:
             raise Problem(422, f"this service allows the mechanisms {', '.join(self.settings.allowed)}.")
         known = option_names(MECHANISMS[name])
-        if not set(options) <= set(known):  # said without the name that was sent, which the registry would quote
+        if not set(options) <= set(known):  # refused here, because the registry would quote the name
             takes = f"takes only the options {', '.join(known)}" if known else "takes no options"
             raise Problem(422, f"the mechanism {name} {takes}.")
 
@@ -196,7 +196,7 @@ class State:
             raise Problem(422, f"epsilon must be between {least:g} and {most:g} on this service.")
 
     async def check_fit(self, name: str, space: str | None) -> None:
-        """Refuse a mechanism that does not work on the kind of a space, or that is unproven."""
+        """Refuse a mechanism that does not work on this kind of space, or that is unproven."""
         if (await self.space(space)).kind not in traits_of(name).kinds:
             raise Problem(
                 409,
@@ -206,16 +206,16 @@ class State:
             raise _unproven(name)
 
     async def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
-        """Return the mechanism that is asked for, never drawing words of the bundled list, if the settings allow it."""
+        """Return a mechanism, if the settings allow it. It never draws words of the bundled blocklist."""
         self.check_mechanism(choice.mechanism, choice.options)
         self.check_epsilon(choice.epsilon)
         space = await self.space(choice.space)
         return await self._mechanisms.get(_key_of(choice), lambda: self._make_ready(choice, space))
 
     async def prepare(self, choice: MechanismChoice, seconds: float) -> Progress:
-        """Have a mechanism made, wait for it a little, and say how far it is; whatever is wrong with it is raised."""
+        """Have a mechanism made, wait a little, and return how far it is. Raises whatever is wrong with it."""
         making = asyncio.ensure_future(self.mechanism(choice))
-        making.add_done_callback(lambda task: task.cancelled() or task.exception())  # else asyncio logs it
+        making.add_done_callback(lambda task: task.cancelled() or task.exception())  # unread, asyncio would log it
         await asyncio.wait({making}, timeout=seconds)
         if making.done():
             making.result()
@@ -227,7 +227,9 @@ class State:
 
     def _make_ready(self, choice: MechanismChoice, space: EuclideanSpace | PoincareSpace) -> Mechanism[Any]:
         made = self._make(choice, space)
-        made.draw(np.zeros(1, dtype=np.int64))  # some do most of their work now: not in the threads of those who draw
+        made.draw(
+            np.zeros(1, dtype=np.int64)
+        )  # some work is done at the first draw; do it here, not in the draw threads
         return made
 
     def _make(self, choice: MechanismChoice, space: EuclideanSpace | PoincareSpace) -> Mechanism[Any]:
@@ -242,19 +244,19 @@ class State:
         return block(made, blocked_words())
 
     async def batcher(self, way: Way, words: list[str] | None = None) -> Batcher:
-        """Return what veils in this way, for all requests that ask for it at the same time.
+        """Return the batcher for these settings, which all requests with the same settings share.
 
-        One with a list of words is made anew: the list may be private, and is not kept.
+        With a list of words it makes a new one: the list may be private, so we do not keep it.
         """
         key = (*_key_of(way), way.select, way.oov, way.case, way.once, *way.beyond_words.values())
         found = None if words is not None else self._batchers.ready(key)
         if found is not None:
             return found
-        made = await self.mechanism(way)  # what takes time, the same for all that is made of it
+        made = await self.mechanism(way)  # the slow part, shared by all that use the same mechanism
 
         def make() -> Batcher:
             once = None if way.once is None else Once(way.once)
-            if once is not None:  # of this way alone: draws of two ways from one secret would not be independent
+            if once is not None:  # per way: draws of two ways from one secret would not be independent
                 once.go_on_with(self.sticky.digest("once", way.model_dump(include=set(Way.model_fields))))
             veil = Veil(
                 made, select=way.select, words=words, oov=way.oov, case=way.case, once=once,
@@ -269,7 +271,7 @@ class State:
     async def attacker(
         self, choice: MechanismChoice, select: str, veil: Veil, asker: str, seconds: float
     ) -> Attacker | float:
-        """Return who reads what a veil draws; while that is prepared, which goes on, how far it is."""
+        """Return the attacker who reads what a veil draws, or how far its preparation is."""
         return await self._preparing.get(
             (*_key_of(choice), select),
             partial(make_attacker, veil.mechanism, select),
@@ -279,7 +281,7 @@ class State:
         )
 
     async def read(self, work: Callable[..., Thing], *given: Any) -> Thing:
-        """Have an attacker read, one text at a time: that is work, and draws must not wait for it."""
+        """Let an attacker read, one text at a time, because reading is slow and draws must not wait for it."""
         if self._reading_waits >= _READINGS:
             raise busy()
         self._reading_waits += 1
@@ -290,7 +292,7 @@ class State:
             self._reading_waits -= 1
 
     def pricer(self, way: Way) -> Callable[[float], float]:
-        """Return what says the price of a draw at another ε; it raises a `Problem` where that is not allowed."""
+        """Return a function that prices a draw at another ε. It raises a `Problem` where that ε is not allowed."""
 
         def price_at(epsilon: float) -> float:
             self.check_epsilon(epsilon)
@@ -314,29 +316,29 @@ class State:
             making = asyncio.ensure_future(self.batcher(Way(mechanism=name, epsilon=epsilon, space=space)))
             either: set[asyncio.Future[Any]] = {making, self.stopping}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if not making.done():  # it may take minutes, and nobody will ask for it
+            if not making.done():  # stopping: it may take minutes, and nobody will ask for it
                 making.cancel()
                 return
             try:
                 batcher = making.result()
-            except (Problem, WordveilError) as error:  # requests for it will be told the same
+            except (Problem, WordveilError) as error:  # requests for it will get the same sentence
                 _LOG.warning("%s:%g was not made before the start: %s", name, epsilon, error)
                 continue
             await asyncio.to_thread(batcher.veil, "Some first words, zqxj and 12.")
         self.is_ready = True
 
     def stop(self) -> None:
-        """End streams: what they have not read yet is to be sent again. Prepare nobody any more."""
+        """End streams, whose callers must send the rest again, and stop preparing attackers."""
         self._preparing.stop()
         if not self.stopping.done():
             self.stopping.set_result(None)
 
     async def close(self) -> None:
-        """End what is running."""
+        """Stop everything that is running."""
         self.is_ready = False
         await self.jobs.close()
         self._preparing.stop()
-        self._makers.shutdown(wait=False, cancel_futures=True)  # nobody waits for what they make any more
+        self._makers.shutdown(wait=False, cancel_futures=True)  # nobody waits for these any more
         self._executor.shutdown(wait=True, cancel_futures=True)
         self.rates.close()
         self.budgets.close()
@@ -346,13 +348,13 @@ class State:
 def _opened(path: str) -> EuclideanSpace | PoincareSpace:
     try:
         return load_space(path)
-    except WordveilError as error:  # it could be opened when the service started; the sentence would name the file
+    except WordveilError as error:  # it opened at the start, so this is our fault; the sentence would name the file
         log_fault(error)
         raise fault() from None
 
 
 def _key_of(choice: MechanismChoice) -> tuple[Any, ...]:
-    """Say all that a mechanism depends on."""
+    """Return everything that a mechanism depends on."""
     options = tuple(sorted((name, type(value).__name__, value) for name, value in choice.options.items()))
     return (choice.space, choice.mechanism, choice.epsilon, options)
 

@@ -1,12 +1,12 @@
-"""The draws of a conversation's messages, so that a message that is sent again comes out as it did.
+"""Keeps the draws of a conversation's messages, so that a message sent again returns the same draws.
 
-A chat client sends the whole history with each turn. Drawn again each time, every message would be released many times,
-and repeated draws can be combined to recover the words. What is kept is what was released anyway, under a keyed hash of
-who sent what where; the key is a secret of the run that is never written, so nobody who reads the file can find a text
-or test a guess. A copy of a release is post-processing: it loses nothing, and costs nothing.
+A chat client sends the whole history with each turn. Drawn anew each time, every message would be released many times,
+and repeated draws can be combined to recover it. What we keep was released anyway. It is stored under a keyed hash of
+who sent what in which conversation. The key is a secret of the run and never written, so somebody who reads the file
+can neither find a text nor test a guess. A copy of a release is post-processing: it loses and costs nothing.
 
-A message that two requests send for the first time at once must be paid for once, so the one that will pay claims it,
-and the other waits for its draw.
+If two requests send a new message at once, it must be paid for only once. So the first claims the message, and the
+other waits for its draw.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from wordveil.service.processes import is_running
 __all__ = ["Sticky"]
 
 _LOG = logging.getLogger("wordveil.service")
-_WAIT = 30.0  # seconds for the other processes to finish
+_WAIT = 30.0  # seconds to wait for the other processes' transactions
 _CLAIMED = 60.0  # seconds until a claim on a message lapses
-_SHARE = 10  # one draw in this many goes when there is no more room
+_SHARE = 10  # remove one draw in this many when there is no more room
 
 
 class Sticky:
-    """Keeps draws for all processes of the service, for some time and in bounded space."""
+    """Keeps draws for all processes of the service, for a limited time and in limited space."""
 
     def __init__(self, folder: Path, secret: bytes, seconds: float, most_bytes: int) -> None:
         self._secret, self._seconds, self._most = secret, seconds, most_bytes
@@ -44,7 +44,7 @@ class Sticky:
         self._database = sqlite3.connect(
             folder / "sticky.db", timeout=_WAIT, isolation_level=None, check_same_thread=False
         )
-        # It ends with the run, so a crash of the machine may lose it.
+        # The database ends with the run, so it may be lost in a crash of the machine.
         for pragma in ("journal_mode = WAL", "synchronous = OFF", "secure_delete = ON"):
             self._database.execute(f"PRAGMA {pragma}")
         self._database.execute("CREATE TABLE IF NOT EXISTS kept (digest BLOB PRIMARY KEY, value BLOB, used REAL)")
@@ -54,19 +54,19 @@ class Sticky:
         )
 
     def digest(self, *parts: Any) -> bytes:
-        """Return what stands for plain values, from which they cannot be found without the secret."""
-        told = json.dumps(parts, sort_keys=True).encode()  # escaped, so that halves of characters pass, too
+        """Return a keyed hash of plain values. Without the secret, nobody can find the values from it."""
+        told = json.dumps(parts, sort_keys=True).encode()  # escaped, so that lone surrogates pass, too
         return hashlib.blake2b(told, key=self._secret, digest_size=32).digest()
 
     def get(self, digests: Collection[bytes]) -> dict[bytes, dict[str, Any]]:
-        """Return what is kept, and keep it for longer."""
+        """Return the values that are kept, and extend their time."""
         with self._lock:
             return self._get(digests)
 
     def claim(self, digests: Collection[bytes], owner: bytes) -> dict[bytes, dict[str, Any]] | None:
-        """Return what is kept and claim the rest, until `release`; None if another has claimed some of it.
+        """Return the values that are kept, and claim the rest until `release`; None if another holds some of them.
 
-        Nobody claims a part and waits for the others: two who did would wait for each other.
+        Claims all or nothing: two requests that each held a part would wait for each other.
         """
         now = time.time()
         with self._transaction():
@@ -79,12 +79,12 @@ class Sticky:
         return known
 
     def is_claimed(self, digests: Collection[bytes]) -> bool:
-        """Whether somebody pays for one of these messages just now."""
+        """Whether another request is paying for one of these messages."""
         with self._lock:
             return any(self._is_claimed(digest, b"") for digest in digests)
 
     def _is_claimed(self, digest: bytes, owner: bytes) -> bool:
-        """Whether another has claimed a message; whose process was killed will not pay any more."""
+        """Whether another holds a claim on a message. The claims of a process that has died do not count."""
         taken = "SELECT process FROM claims WHERE digest = ? AND owner <> ?"
         found = self._database.execute(taken, (digest, owner)).fetchone()
         if found is None or is_running(found[0]):
@@ -93,7 +93,7 @@ class Sticky:
         return False
 
     def release(self, owner: bytes) -> None:
-        """Give up what was claimed: it is kept now, or nothing came of it. What fails here ends by itself, later."""
+        """Give up all claims of `owner`. If that fails, they lapse later."""
         try:
             with self._transaction():
                 self._database.execute("DELETE FROM claims WHERE owner = ?", (owner,))
@@ -101,9 +101,9 @@ class Sticky:
             _LOG.error("messages of a conversation could not be released: %s", type(error).__name__)
 
     def put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
-        """Keep values, and return those that count: where another process was first, its own.
+        """Keep values and return those that count: if another process was first, its values.
 
-        Those that cannot be kept count, too: they are paid for.
+        Values that cannot be kept are returned as well, because they are paid for.
         """
         try:
             return self._put(values)
@@ -160,7 +160,7 @@ class Sticky:
         return int((pages - free) * size)
 
     def _forget_some(self) -> bool:
-        """Forget those that were not used for longest; say whether there were any."""
+        """Remove the values unused for longest. Return whether there were any."""
         (kept,) = self._database.execute("SELECT count(*) FROM kept").fetchone()
         gone = self._database.execute(
             "DELETE FROM kept WHERE digest IN (SELECT digest FROM kept ORDER BY used LIMIT ?)", (kept // _SHARE + 1,)

@@ -1,4 +1,4 @@
-"""``POST /v1/privatize`` for a text or a batch, ``…/stream`` for lines of JSON, ``…/table`` for a column of a CSV."""
+"""``POST /v1/privatize`` for one text or a batch, ``…/stream`` for JSON lines, ``…/table`` for a column of a CSV."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ _CSV = "text/csv"
     summary="Veil one text or a batch",
 )
 async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
-    """Replace the selected words of one text or a batch; the guarantee comes with the answer.
+    """Replace the selected words of one text or a batch. The answer includes the guarantee.
 
-    Requests that arrive together are drawn for together. A key with a budget is charged, for every draw, the most that
-    it can lose. In a conversation, a text that was veiled before comes out as it did, and costs nothing.
+    Requests that arrive at the same time are drawn together. A key with a budget is charged, for every draw, the most
+    that it can lose. In a conversation, a text that was veiled before returns the same draws and costs nothing.
     """
     drawn = await veil_messages(request, asked.texts, asked, **_beside(asked))
     return json_response(
@@ -93,7 +93,7 @@ async def privatize(asked: PrivatizeRequest, request: Request) -> Response:
     summary="What veiling would cost",
 )
 async def price(asked: PrivatizeRequest, request: Request) -> Response:
-    """Say what the same request to /v1/privatize would be charged; nothing is drawn, released or charged."""
+    """Return what the same request to /v1/privatize would be charged. Nothing is drawn, released or charged."""
     return json_response(await price_messages(request, asked.texts, asked, **_beside(asked)))
 
 
@@ -108,7 +108,7 @@ def _beside(asked: PrivatizeRequest) -> dict[str, Any]:
         **PROBLEMS(403, 409, 422),
         200: {
             "description": "Lines of JSON in the order of the input: id, text and replacements, or id and problem. "
-            "If the service is stopped, or a budget ends, the last line is a problem.",
+            "If the service stops, or a budget is used up, the last line is a problem.",
             "headers": {"Wordveil-Guarantee": header("The guarantee, as JSON.")},
             "content": {_LINES: {"schema": {"type": "string"}}},
         },
@@ -139,10 +139,10 @@ async def stream(
     markup: MarkupName = "keep",
     language: LanguageName = "en",
 ) -> Response:
-    """Veil one text per line, as the lines come in; read the answers while you write.
+    """Veil one text per line as the lines come in. Read the answers while you write.
 
-    A line that cannot be veiled is answered by a problem, and the stream goes on. A key with a budget is charged
-    before each line is sent; the first line that exceeds the budget is answered by a problem, and ends the stream.
+    A line that cannot be veiled is answered with a problem, and the stream goes on. A key with a budget is charged
+    before each line is sent. The first line above the budget is answered with a problem and ends the stream.
     """
     state = state_of(request)
     if select == "words":
@@ -168,7 +168,7 @@ async def stream(
         return state.budgets.bill(key, user, batcher.veil, state.pricer(way))
 
     if key is None or key.user_budget is None:
-        bill(None)  # what has no price is refused before anything is read
+        bill(None)  # refuses settings without a price before anything is read
     return _Stream(state, batcher, key, bill)
 
 
@@ -176,7 +176,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     text: str
-    id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # as large as can be written back
+    id: Annotated[int, Field(ge=-(2**63), lt=2**64)] | str | None = None  # the range that orjson can write
     spans: list[Span] | None = None
     person: Annotated[str, Field(max_length=1000)] | None = None
     user: EndUser | None = None
@@ -194,12 +194,12 @@ class _Refused(NamedTuple):
     problem: Problem
 
 
-class _Done(Exception):  # noqa: N818 - not an error: the other side has gone
+class _Done(Exception):  # noqa: N818 - not an error: the client has gone
     pass
 
 
 class _Stream(Response):
-    """An answer of any length, written in constant memory while the request is still being read."""
+    """A response of any length, written in constant memory while the request is still being read."""
 
     media_type = _LINES
 
@@ -234,14 +234,14 @@ class _Stream(Response):
         except _Done:
             raise
         except Exception:
-            # An answer that only breaks off would look complete.
+            # An answer that just broke off would look complete.
             await send({"type": "http.response.body", "body": _line({"problem": problem_body(fault())})})
             raise
         else:
             await send({"type": "http.response.body", "body": b""})
 
     def _in_time(self, send: Send) -> Send:
-        """Give up callers who do not read the answers: their stream would keep its place among the requests forever."""
+        """Give up on callers who do not read: their stream would hold its place among the requests for ever."""
 
         async def sent(message: Message) -> None:
             try:
@@ -252,7 +252,7 @@ class _Stream(Response):
         return sent
 
     async def _batches(self, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """Yield lines as they come, some at a time; each must be whole in time, however many bytes of it come."""
+        """Yield lines in batches as they come. Each line must be complete in time, however its bytes trickle in."""
         timeout, most = self._settings.timeout, self._settings.body_bytes
         until = time.monotonic() + timeout
         rest, more = b"", True
@@ -269,12 +269,12 @@ class _Stream(Response):
             lines = [line for line in lines if line.strip()]
             for start in range(0, len(lines), _TOGETHER):
                 yield lines[start : start + _TOGETHER]
-            if lines:  # from here on, since answering them took time, too
+            if lines:  # restart the clock here, because answering the lines took time, too
                 until = time.monotonic() + timeout
 
     async def _next(self, receive: Receive, seconds: float) -> Message:
-        """Return what comes next, in time and before the service is stopped."""
-        if seconds <= 0:  # however fast lines come in which nothing stands
+        """Return the next message, unless time runs out or the service stops first."""
+        if seconds <= 0:  # even if empty lines keep coming
             raise _no_line()
         coming = asyncio.ensure_future(receive())
         both: set[asyncio.Future[Any]] = {coming, self._stopping}
@@ -287,7 +287,7 @@ class _Stream(Response):
         raise _no_line()
 
     async def _veil(self, lines: list[bytes]) -> tuple[bytes, bool]:
-        """Return the answers to some lines, and whether a budget ended before they did."""
+        """Return the answers to some lines, and whether a budget ran out."""
         records = [self._read(line) for line in lines]
         releases = iter(await self._releases([one.document for one in records if isinstance(one, _Text)]))
         answers: list[tuple[bytes, Counts, Bill | None]] = []
@@ -305,7 +305,7 @@ class _Stream(Response):
         return b"".join(written), why is not None
 
     async def _charge(self, owed: list[tuple[Bill | None, int]]) -> tuple[int, Problem | None]:
-        """Charge for lines by their draws; return how many of them may be sent, and why no more."""
+        """Charge for the draws of lines. Return how many lines may be sent, and why not more."""
         billed = [(number, bill, draws) for number, (bill, draws) in enumerate(owed) if bill is not None and draws]
         if not billed:
             return len(owed), None
@@ -313,12 +313,15 @@ class _Stream(Response):
         return (len(owed) if why is None else billed[paid][0]), why
 
     def _read(self, line: bytes) -> _Text | _Refused:
-        """Return the text of a line, or what is wrong with it; either with the id, where it has one."""
+        """Return the text of a line, or what is wrong with it, in both cases with its id if it has one."""
         try:
             record = _Record.model_validate_json(line)
         except ValidationError:
             return _Refused(
-                {}, Problem(422, "a line must be a JSON object with a text, and perhaps an id, spans, person and user.")
+                {},
+                Problem(
+                    422, "a line must be a JSON object with a text and, optionally, an id, spans, person and user."
+                ),
             )
         named = {} if record.id is None else {"id": record.id}
         try:
@@ -331,7 +334,7 @@ class _Stream(Response):
         return _Text(named, document(record.text, record.spans, self._scopes.of(record.person)), bill)
 
     async def _releases(self, documents: list[Document]) -> list[Release | Problem]:
-        """Veil documents together, or one by one where one of them is refused."""
+        """Veil documents together, or one by one if one of them is refused."""
         try:
             return list(await self._batcher(documents)) if documents else []
         except WordveilError as error:
@@ -341,7 +344,7 @@ class _Stream(Response):
 
 
 def _no_line() -> Problem:
-    return Problem(503, "no whole line arrived in time; send the rest in another stream.", "too-slow")
+    return Problem(503, "no complete line arrived in time; send the rest in another stream.", "too-slow")
 
 
 def _line(values: dict[str, Any]) -> bytes:
@@ -381,7 +384,7 @@ async def table(
 ) -> Response:
     """Veil one column of a CSV (UTF-8, commas, names in the first row), as a batch of texts.
 
-    The other columns come back as they were sent: they are not veiled.
+    The other columns are not veiled: they come back as you sent them.
     """
     if select in ("words", "spans"):
         raise Problem(422, "a table takes no lists of words and no spans; choose another selection.")
@@ -398,7 +401,7 @@ async def table(
 
 
 def _rows(body: bytes) -> list[list[str]]:
-    """Read a table; messages name rows by their numbers alone."""
+    """Read a table. Messages name rows only by number."""
     try:
         rows = [row for row in csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True) if row]
     except UnicodeDecodeError:
@@ -409,7 +412,7 @@ def _rows(body: bytes) -> list[list[str]]:
         raise Problem(422, "the table is empty; its first row must name the columns.")
     for number, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            raise Problem(422, f"row {number + 1} of the table has another number of cells than the first.")
+            raise Problem(422, f"row {number + 1} of the table has a different number of cells than the first.")
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Texts of a request in, veiled texts out: limits, kept draws, draws, and the charge before anything is released."""
+"""Veils the texts of a request: checks limits, reuses kept draws, draws the rest, and charges before it answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messa
 
 Spans = Sequence[Sequence[int]]
 
-_AGAIN = 0.01  # seconds until another look at what somebody else has claimed
+_AGAIN = 0.01  # seconds until we check again what another request has claimed
 
 
 class Drawn(NamedTuple):
@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
 
     results: list[dict[str, Any]]  # the text, and where words were redrawn
     counts: Counts
-    reused: int  # how many texts came out as they had before, and cost nothing
+    reused: int  # how many texts reused draws of their conversation, and cost nothing
     budget_left: float | None
     guarantee_json: bytes
 
@@ -51,11 +51,11 @@ async def veil_messages(
     conversation: str | None = None,
     **beside: Any,
 ) -> Drawn:
-    """Veil texts together; those that this caller had veiled in the same conversation before come out as they did.
+    """Veil texts together. A text that this caller had veiled in the same conversation returns the same draws.
 
-    `beside` takes user (an end user), words, spans and people, as a `PrivatizeRequest` does.
+    `beside` takes user (an end user), words, spans and people, as in a `PrivatizeRequest`.
 
-    Raises a `Problem` where the settings, the key or a budget do not allow it; then nothing was released or charged.
+    Raises a `Problem` if the settings, the key or a budget do not allow it. Then nothing was released or charged.
     """
     order = await _ordered(request, texts, way, conversation=conversation, **beside)
     if order.bill is None or conversation is None or not order.new:
@@ -63,7 +63,7 @@ async def veil_messages(
     sticky, owner = state_of(request).sticky, secrets.token_bytes(16)
     try:
         while (paid := await asyncio.to_thread(_claim, sticky, owner, order, state_of(request).budgets)) is None:
-            await asyncio.sleep(_AGAIN)  # another request pays for some of it just now
+            await asyncio.sleep(_AGAIN)  # another request is paying for some of it
         new = {digest: one for digest, one in order.new.items() if digest not in paid}
         return await _drawn(request, order._replace(known=order.known | paid, new=new), is_kept=True)
     finally:
@@ -71,9 +71,9 @@ async def veil_messages(
 
 
 def _claim(sticky: Sticky, owner: bytes, order: _Order, budgets: Budgets) -> dict[bytes, dict[str, Any]] | None:
-    """Claim what is new, and return what is kept by now; None while another pays for it.
+    """Claim what is new and return what is kept by now, or None while another request pays for it.
 
-    Raises a `Problem` at once where a budget does not cover it, so that such requests do not wait for one another.
+    Raises a `Problem` at once if a budget does not cover it, so that such requests do not wait for one another.
     """
     if order.bill is not None and not sticky.is_claimed(order.new):
         known = sticky.get(order.new)
@@ -89,7 +89,7 @@ async def _drawn(request: Request, order: _Order, *, is_kept: bool) -> Drawn:
     counts = _total(release.counts for release in drawn.values())
     left = None
     if order.bill is not None:
-        request.scope[CHARGED] = True  # from here on there is an answer, however long it takes
+        request.scope[CHARGED] = True  # from here on we answer, however long it takes
         left = await asyncio.to_thread(state.budgets.charge, order.bill, counts.draws)
     reused = len(order.digests) - len(drawn)
     count_words(counts, key)
@@ -117,7 +117,7 @@ def _total(counts: Iterable[Counts]) -> Counts:
 
 
 async def price_messages(request: Request, texts: Sequence[str], way: Way, **beside: Any) -> dict[str, Any]:
-    """Say what `veil_messages`, given the same, would charge."""
+    """Return what `veil_messages` would charge for the same arguments."""
     order = await _ordered(request, texts, way, **beside)
     state, veil = state_of(request), order.batcher.veil
 
@@ -133,13 +133,13 @@ async def price_messages(request: Request, texts: Sequence[str], way: Way, **bes
 
 
 class _Order(NamedTuple):
-    """What a request needs drawn and what it has already."""
+    """What a request needs drawn, and what it has already."""
 
     batcher: Batcher
     bill: Bill | None
-    digests: list[bytes]  # of the texts, in order: what their draws are kept under
-    known: dict[bytes, dict[str, Any]]  # the draws that are kept
-    new: dict[bytes, Document]  # what must be drawn for
+    digests: list[bytes]  # one per text, in order: the keys of kept draws
+    known: dict[bytes, dict[str, Any]]  # kept draws
+    new: dict[bytes, Document]  # texts to draw
 
 
 async def _ordered(
@@ -153,7 +153,7 @@ async def _ordered(
     spans: Sequence[Spans] | None = None,
     people: Sequence[str | None] | None = None,
 ) -> _Order:
-    """Check a request, and find what of it must be drawn for."""
+    """Check a request and find which texts must be drawn."""
     state, key = state_of(request), caller(request)
     check_texts(texts, state.settings)
     batcher = await state.batcher(way, words)
@@ -180,13 +180,13 @@ async def _ordered(
 
 
 class Scopes:
-    """Names the scopes in which equal words are drawn once: those of one conversation, or of one request alone."""
+    """Names the scopes in which equal words are drawn once, within a conversation or else within one request."""
 
     def __init__(self, once: str | None, conversation: str | None = None) -> None:
         self._once, self._mine = once, conversation or secrets.token_hex(16)
 
     def of(self, person: str | None) -> str | None:
-        """Return the scope of a text, which is this person's or, if none is named, somebody's own."""
+        """Return the scope of a text: the named person's, or a new one if no person is named."""
         if self._once is None or self._once == "record":  # a text is a record
             return None
         if self._once == "file":
@@ -195,7 +195,7 @@ class Scopes:
 
 
 def document(text: str, spans: Spans | None, scope: str | None) -> Document:
-    """Make what a veil takes of a text and the places in it."""
+    """Make a document of a text and the places to veil in it."""
     return Document(text, None if spans is None else tuple((start, end) for start, end in spans), scope)
 
 
@@ -206,7 +206,7 @@ def details(release: Release) -> dict[str, Any]:
 
 
 def check_texts(texts: Sequence[str], settings: Settings) -> None:
-    """Refuse texts that are too many, too long or no texts."""
+    """Refuse texts that are too many, too long or not valid Unicode."""
     if len(texts) > settings.texts:
         raise Problem(413, f"a batch may have at most {settings.texts:,} texts; send fewer, or a stream.")
     try:
@@ -217,8 +217,8 @@ def check_texts(texts: Sequence[str], settings: Settings) -> None:
 
 
 def check_words(texts: Sequence[str], settings: Settings) -> None:
-    """Refuse texts that have too many words in total."""
-    if sum(map(len, texts)) <= settings.words:  # so few characters cannot be more words
+    """Refuse texts with too many words in total."""
+    if sum(map(len, texts)) <= settings.words:  # there cannot be more words than characters
         return
     if sum(len(tokenise(text).keys) for text in texts) > settings.words:
         raise Problem(413, f"more than the {settings.words:,} words allowed at once; send less, or a stream.")

@@ -19,7 +19,7 @@ __all__ = ["word_facts"]
 
 Floats = NDArray[np.float64]
 
-_DRAWS = 5000  # somebody is waiting
+_DRAWS = 5000  # few, because somebody is waiting
 _NEIGHBOURS = 12
 _NODES = 40
 _DISK_NODES = 28
@@ -27,7 +27,7 @@ _HOPS = 3
 
 
 def word_facts(mechanism: Mechanism[Any], space: EuclideanSpace | PoincareSpace, word: str, top: int) -> dict[str, Any]:
-    """Say what a word may become, with its neighbours and a map of them; `space` is what the mechanism was made on."""
+    """Return what a word may become, with its neighbours and a map. `mechanism` must have been made on `space`."""
     place = _find(space, word)
     law = word_law(mechanism, draws=_DRAWS)
     chances = law.rows(np.array([place]))[0]
@@ -45,13 +45,13 @@ def word_facts(mechanism: Mechanism[Any], space: EuclideanSpace | PoincareSpace,
 
 
 def _find(space: EuclideanSpace | PoincareSpace, word: str) -> int:
-    """Return the id of a word as a text would be looked up, or say that the space lacks it."""
+    """Return the id of a word, looked up as in a text, or raise a 404."""
     found = Lookup(space.vocabulary).id(word, lookup_key(word))
     if found is None and is_number(word):
-        raise Problem(404, "this number is not in the space: in a text it is replaced by as many random digits.")
+        raise Problem(404, "this number is not in the space; in a text, random digits replace it.")
     if found is None:
         raise Problem(
-            404, "this word is not in the space: in a text a word that does not depend on it takes its place."
+            404, "this word is not in the space; in a text, a draw that does not depend on the word replaces it."
         )
     return found
 
@@ -59,7 +59,7 @@ def _find(space: EuclideanSpace | PoincareSpace, word: str) -> int:
 def _graph(
     mechanism: Mechanism[Any], space: EuclideanSpace, place: int
 ) -> tuple[dict[int, int], list[list[int]], Floats | None]:
-    """Walk the neighbour graph outwards from a word: the mechanism's own graph where it has one."""
+    """Walk the neighbour graph outwards from a word. Uses the mechanism's own graph if it has one."""
     graph = mechanism.space if isinstance(mechanism.space, GraphSpace) else GraphSpace.of(space)
 
     def joined(word: int) -> list[int]:
@@ -85,14 +85,13 @@ def _graph(
 
 
 def _disk(space: PoincareSpace, place: int) -> tuple[dict[int, int], list[list[int]], Floats | None]:
-    """Show a word and its nearest words in the disk, seen from the middle between them.
+    """Place a word and its nearest words in the disk, as seen from their centre.
 
-    Distances from that middle are kept. The directions of the space, of any dimension, are shown by the two in which
-    the words differ most.
+    Distances from the centre are exact. Of the space's directions, only the two in which the words differ most show.
     """
     around = np.concatenate([[place], space.neighbours(np.array([place]), _DISK_NODES)[0][0]]).astype(np.int64)
     points = space.points(around)
-    # The sum of points on the hyperboloid, brought back to it, lies between them.
+    # The sum of points on the hyperboloid, scaled back onto it, is their centre.
     whole, time = points.sum(axis=0), time_coordinate(points).sum()
     middle = np.repeat([whole / np.sqrt(time**2 - whole @ whole)], len(around), axis=0)
     ways = log_map(from_hyperboloid(middle), from_hyperboloid(points))

@@ -1,4 +1,4 @@
-"""Amplifiers of a veiled DataFrame: its rows in random order, a random share of them, or what many of them hold."""
+"""Amplifiers of a veiled DataFrame: random order, a random share of the rows, or only values that many rows share."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ def shuffle(frame: DataFrame, *, store: str, drop: Sequence[str] = ()) -> DataFr
     frame : DataFrame
         Veiled data.
     store : str
-        A folder that does not exist yet (what a stopped job left there is deleted first), for the rows with the random
-        numbers that they are sorted by. It is the memory of the shuffler and still has the old order: nobody else may
-        read it.
+        A folder that does not exist yet (what a stopped job left there is deleted first), for the rows with their
+        random sort keys. It is the shuffler's memory and still shows the old order, so nobody else may read it.
     drop : sequence of str
         The columns that link a row to a user.
     """
@@ -45,7 +44,7 @@ def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] 
     frame : DataFrame
         Veiled data.
     rate : float
-        The share; the sample has that share of all rows, rounded.
+        The share. The sample is that share of all rows, rounded.
     store : str
         As for `shuffle`.
     drop : sequence of str
@@ -57,18 +56,18 @@ def subsample(frame: DataFrame, rate: float, *, store: str, drop: Sequence[str] 
 
 
 def k_threshold(frame: DataFrame, columns: Sequence[str], k: int, rate: float, *, store: str) -> DataFrame:
-    """Take each row with probability β, then return the values of some columns that at least k of those rows share.
+    """Take each row with probability β, then return the values of some columns that at least k of these rows share.
 
     Parameters
     ----------
     frame : DataFrame
         Veiled data.
     columns : sequence of str
-        The columns whose values are compared and returned; the others are left out.
+        The columns to compare and return. The others are left out.
     k : int
         How many sampled rows must share the values.
     rate : float
-        β, the probability with which a row is taken.
+        β, the probability of taking a row.
     store : str
         As for `shuffle`, but for the sample.
     """
@@ -99,7 +98,7 @@ def _keyed(frame: DataFrame, store: str, drop: Sequence[str]) -> DataFrame:
     def keyed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         entropy = Entropy()
         for batch in batches:
-            # 128 bits a row: two rows are as good as never alike
+            # 128 bits a row, so that two rows practically never tie
             keys = [pa.array(entropy.generator.integers(-(2**63), 2**63, batch.num_rows)) for _ in _KEYS]
             yield pa.RecordBatch.from_arrays([*batch.columns, *keys], names=[*batch.schema.names, *_KEYS])
 
@@ -112,5 +111,5 @@ def _once(
     store: str,
     schema: Any = None,
 ) -> DataFrame:
-    """Do random work on a DataFrame, write what comes of it once, and read it back."""
+    """Do random work on a DataFrame, write the result once, and read it back."""
     return write_once(frame.sparkSession, store, "amplifier", lambda: frame.mapInArrow(work, schema or frame.schema))[0]

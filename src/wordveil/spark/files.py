@@ -1,4 +1,4 @@
-"""Veiling files: text, tables and JSON lines as Spark reads them, and what it would read wrongly refused."""
+"""Veils files: text, tables and JSON lines as Spark reads them. Refuses what Spark would read wrongly."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def privatize_files(
     source : str
         A file or folder that every machine can read.
     store : str
-        The folder for the veiled data, as for `privatize`; to resume, the files must be the same, too.
+        The folder for the veiled data, as for `privatize`. To resume, the files must also be the same.
     columns : sequence of str
-        The columns to veil; none for plain text.
+        The columns to veil; empty for plain text.
     form : {"text", "csv", "tsv", "jsonl", "parquet"}
-        What the source is.
+        The format of the source.
     encoding_errors : {"strict", "replace"}
-        What becomes of bytes that are not UTF-8: refused, or replaced by U+FFFD.
+        What to do with bytes that are not UTF-8: refuse them, or replace them by U+FFFD.
     report : callable, optional
         As for `privatize`.
     **how
@@ -57,10 +57,10 @@ def privatize_files(
     needs("pyspark", "spark", "Spark")
     from pyspark.sql import SparkSession, functions  # noqa: PLC0415 - an extra
 
-    format_named(form)  # refuses what there is not
+    format_named(form)  # refuses unknown formats
     packed = packing_of(Path(source))
     if form not in (*_LINES, "parquet") or packed == "zstd":
-        raise OptionError("Spark reads text, csv, tsv, jsonl (packed with gzip or not) and parquet.")
+        raise OptionError("Spark reads text, csv, tsv, jsonl (gzipped or not) and parquet.")
     if bool(columns) == (form == "text"):
         raise OptionError("`columns` must name the columns to veil, and none for plain text.")
     if encoding_errors not in ("strict", "replace"):
@@ -88,7 +88,7 @@ def privatize_files(
 
 
 def _read(session: SparkSession, source: str, form: str, *, is_strict: bool) -> DataFrame:
-    """Read files, after a look at their bytes: Spark takes any bytes for text, or replaces them without a word."""
+    """Read files after checking their bytes: Spark takes any bytes for text, or replaces them silently."""
     is_bad = has_long_records = False
     if form in _LINES and (is_strict or form != "text"):
         is_bad, has_long_records = _look(session, source)
@@ -102,10 +102,10 @@ def _read(session: SparkSession, source: str, form: str, *, is_strict: bool) -> 
 
 
 def _look(session: SparkSession, source: str) -> tuple[bool, bool]:
-    """Say whether any line is not UTF-8, and whether records of a table may be longer than a line.
+    """Return whether any line is not UTF-8, and whether records of a table may be longer than a line.
 
-    If every line has an even number of quotes, every line ends outside of them; and only where there is no carriage
-    return but at the end of a line do all readers agree what a line is.
+    If every line has an even number of quotes, every line ends outside of quotes. And readers agree on what a line is
+    only if carriage returns are at the ends of lines.
     """
     from pyspark.sql import functions  # noqa: PLC0415 - an extra
 
@@ -121,11 +121,11 @@ def _look(session: SparkSession, source: str) -> tuple[bool, bool]:
 
 
 def _read_json(session: SparkSession, source: str, *, is_bad: bool) -> DataFrame:
-    """Read JSON lines, and refuse broken ones: Spark would add each of them, as it is, in a column of its own."""
+    """Read JSON lines, and refuse broken ones: Spark would add each of them, unchanged, in a column of its own."""
     from pyspark.sql import functions  # noqa: PLC0415 - an extra
 
     lines: Any = source
-    if is_bad:  # one bad byte would spoil the line
+    if is_bad:  # one bad byte would spoil its line
         valid = session.read.text(source).select(functions.make_valid_utf8("value"))
         lines = valid.rdd.map(lambda row: row[0])
     frame = session.read.json(lines, columnNameOfCorruptRecord=_CORRUPT)
@@ -135,10 +135,10 @@ def _read_json(session: SparkSession, source: str, *, is_bad: bool) -> DataFrame
 
 
 def _read_table(session: SparkSession, source: str, separator: str, *, has_long_records: bool) -> DataFrame:
-    """Read a table with a header, and refuse rows of another length: Spark would fill them up or cut them off.
+    """Read a table with a header, and refuse rows of another length: Spark would pad them or cut them off.
 
-    Of a folder every file must have the same header: Spark goes by the place of a column, not by its name. Where a
-    record may be longer than a line, a file is read by one task; else it can be cut.
+    All files of a folder must have the same header, because Spark matches columns by place, not by name. If a record
+    may be longer than a line, one task reads a whole file; otherwise a file can be split.
     """
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, an extra
     from pyspark.errors import PySparkException  # noqa: PLC0415

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 __all__ = ["check_columns", "privatize"]
 
-#: What of a veil can be chosen besides the parameters of `privatize`.
+#: Options of `Veil` that `privatize` passes on.
 _OF_VEIL = (
     "words", "language", "stop_words", "identifiers", "numbered", "numbers", "numbers_epsilon", "date_order", "markup",
     "block",
 )  # fmt: skip
 _SECRET_BYTES = 32
 _FOLLOWS = (
-    "Draws follow from a secret of the job by a keyed hash (BLAKE2b), so that a task that is done again draws the "
-    "same: the promise is for attackers who cannot break it and do not have the secret, which the driver and the tasks "
+    "Draws follow from a secret of the job by a keyed hash (BLAKE2b), so that a repeated task draws the same. The "
+    "promise is for attackers who cannot break the hash and do not have the secret, which the driver and the tasks "
     "hold in memory."
 )
 _ORDER = (
-    "The number of records is released as it is, about where in the input each of them stood, and by the size of each "
-    "file how long the texts of so many were."
+    "The number of records is released, and roughly where in the input each of them was. The size of each file shows "
+    "how long its texts were together."
 )
 _OTHERS = "All other columns, and which values are null, are released as they are."
 
@@ -66,7 +66,7 @@ def privatize(
     report: Callable[[dict[str, Any]], object] | None = None,
     **how: Any,
 ) -> DataFrame:
-    """Veil some columns of a DataFrame; the others stay as they are.
+    """Veil some columns of a DataFrame. The others stay as they are.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def privatize(
     epsilon : float
         The privacy loss per unit of the mechanism's distance.
     store : str
-        A folder for the veiled data as Parquet, which every machine must reach. One that is complete is refused unless
-        you `resume`; what a job left there that was stopped is deleted first.
+        A folder for the veiled data as Parquet, which every machine must reach. A complete one is refused unless you
+        `resume`. What a stopped job left there is deleted first.
     mechanism : str
         The name of the mechanism.
     space : str
-        The name of a bundled space, or the path of an embedding that the driver can open; it is sent to the executors.
+        The name of a bundled space, or the path of an embedding that the driver can open and sends to the executors.
     normalise : bool
         Scale every vector of the space to length 1.
     options : mapping, optional
@@ -90,28 +90,28 @@ def privatize(
     select, oov, case : str
         As in `Veil`, but without the selections ``spans`` and ``rare``.
     once : {"record", "person", "file"}, Once or None
-        As in `Veil`: draw equal words of a row, of the rows of a person or of all rows once. An `Once` shares its
-        draws with other calls that are given the same one.
+        As in `Veil`: draw equal words of a row, of a person's rows or of all rows once. An `Once` object shares its
+        draws with other calls that get the same object.
     person : str, optional
-        For ``once="person"``: the column that says whose a row is. A row where it is null is somebody's own.
+        For ``once="person"``: the column that says whose a row is. A row without a value counts as a person of its own.
     seed : int, optional
-        Makes the draws reproducible for rows that come in the same partitions and order, for experiments; leaves no
+        Makes the draws reproducible for rows in the same partitions and order, for experiments. It voids the
         guarantee.
     unproven : bool
         Allow a mechanism that does not protect every word.
     resume : bool
-        If the store is complete, return it and draw nothing; it must have been made with the same settings from columns
-        of the same types. That the rows are the same, you must know.
+        If the store is complete, return it and draw nothing. It must have been made with the same settings, from
+        columns of the same types. It is up to you that the rows are the same.
     source : plain value, optional
-        What the rows are, such as a version of their table, to have that compared, too.
+        Identifies the rows, such as a version of their table, so that `resume` compares that, too.
     tell : callable
-        Called with one sentence for each thing that is not promised or protects little; by default it becomes a
+        Called with a sentence about everything that is not guaranteed or protects little. By default, it becomes a
         warning.
     report : callable, optional
         Called with the privacy report when the store is complete, unless it was complete before. The counts are exact,
         so keep it with the data.
     **how
-        What else a `Veil` takes: `words`, `language`, `stop_words`, `identifiers`, `numbered`, `numbers`,
+        Further arguments of `Veil`: `words`, `language`, `stop_words`, `identifiers`, `numbered`, `numbers`,
         `numbers_epsilon`, `date_order`, `markup` and `block`. Lists of words are sent to the tasks.
     """
     if frame.isStreaming:
@@ -120,7 +120,7 @@ def privatize(
         raise OptionError("on Spark, `select` must be all, content, marked or words.")
     for name in how:
         if name not in _OF_VEIL:
-            raise OptionError(f"on Spark there is no option {name!r}; choose among {', '.join(_OF_VEIL)}.")
+            raise OptionError(f"unknown option {name!r} on Spark; choose among {', '.join(_OF_VEIL)}.")
     check_columns(frame, columns, of_strings=True)
     drawn = Once(once, seed=seed) if isinstance(once, str) else once
     if (drawn is not None and drawn.scope == "person") != (person is not None):
@@ -134,7 +134,7 @@ def privatize(
         None if blocked is None else tuple(blocked), normalise, drawn,
         {"select": select, "oov": oov, "case": case, "unproven": unproven, **how}, _secret(seed),
     )  # fmt: skip
-    veil = recipe.veil(seed)  # also reports mistakes here rather than in a task
+    veil = recipe.veil(seed)  # also reports mistakes here and not in a task
     before = told_before(veil)
     for sentence in filter(None, (missing_promise(veil), *before)):
         tell(sentence)
@@ -164,13 +164,13 @@ def _write(
     source: object,
     resume: bool,
 ) -> tuple[DataFrame, Tally | None]:
-    """Write the veiled rows once, and return them with what was counted; None if they were there already."""
+    """Write the veiled rows once. Return them with what was counted, or with None if they were there already."""
     from pyspark.sql import Observation, functions, types  # noqa: PLC0415 - an extra
 
     counted = "wordveil_counted"
     while counted in frame.columns:
         counted += "_"
-    # Spark counts what it observes once for each task of the last stage, however many attempts there were.
+    # Spark counts observations once for each task of the last stage, however many attempts there were.
     seen = Observation()
 
     def make() -> DataFrame:
@@ -204,7 +204,7 @@ def _secret(seed: int | None) -> bytes:
 
 
 def _bare_schema(schema: Any, columns: Sequence[str]) -> Any:
-    """Return the schema without what the veiled columns say of themselves, such as the values that they had."""
+    """Return the schema without the metadata of the veiled columns, which may list their old values."""
     from pyspark.sql import types  # noqa: PLC0415 - an extra
 
     return types.StructType(
@@ -216,7 +216,7 @@ def _bare_schema(schema: Any, columns: Sequence[str]) -> Any:
 
 
 def check_columns(frame: DataFrame, columns: Sequence[str], *, of_strings: bool = False) -> None:
-    """Refuse columns that are not there, or that hold no strings where they must."""
+    """Refuse missing columns, and columns without strings if they must hold strings."""
     kinds = dict(frame.dtypes)
     for column in columns:
         if column not in kinds:

@@ -1,4 +1,4 @@
-"""A space on every machine: sent once to each executor, with what was made from it, and mapped into memory there."""
+"""Sends a space once to each executor, with what was made from it, to be mapped into memory there."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Sent", "send_space"]
 
-#: What is made from a space and takes long to make: the kinds of cache entries that mechanisms draw with.
+#: What takes long to make from a space: the kinds of cache entries that mechanisms draw with.
 _MADE = ("graph-2-", "ring-1-", "neighbours-2-", "density-1-", "smooth-1-")
-_SENT: set[tuple[str, str]] = set()  # to which application, and what
+_SENT: set[tuple[str, str]] = set()  # application and archive
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Sent:
     name: str  # of a bundled space, or of a folder in the archive
 
     def opened(self) -> str:
-        """Return what to open it by on an executor, which finds there what was made from it, too."""
+        """Return the name to open it by on an executor, where what was made from it is found, too."""
         from pyspark import SparkFiles  # noqa: PLC0415 - an extra
 
         place = Path(SparkFiles.get(self.archive))
@@ -40,9 +40,9 @@ class Sent:
 
 
 def send_space(session: SparkSession, mechanism: Mechanism[Any], space: str) -> str | Sent:
-    """Send the space of a mechanism, and what was made from it in the cache, to those who do not have it.
+    """Send the space of a mechanism, and what the cache has made from it, to the executors that need it.
 
-    On one machine nothing is sent. A bundled space is there with the package, but a graph of it perhaps is not.
+    On one machine nothing is sent. A bundled space comes with the package, but perhaps not its graph.
     """
     context = session.sparkContext
     if (context.master or "").split("[")[0] == "local":
@@ -61,7 +61,7 @@ def send_space(session: SparkSession, mechanism: Mechanism[Any], space: str) -> 
     if (context.applicationId, archive) not in _SENT:
         from pyspark import SparkFiles  # noqa: PLC0415 - an extra
 
-        # Executors that start later fetch it, too, so it stays until Spark removes its own temporary folder.
+        # Executors that start later fetch it, too, so it stays until Spark removes its temporary folder.
         packed = Path(tempfile.mkdtemp(prefix="wordveil-", dir=SparkFiles.getRootDirectory())) / f"{archive}.tar"
         with tarfile.open(packed, "w") as tar:
             for entry in made:
@@ -74,7 +74,7 @@ def send_space(session: SparkSession, mechanism: Mechanism[Any], space: str) -> 
 
 
 def _add_space(tar: tarfile.TarFile, space: Path, name: str) -> None:
-    """Add a space as a folder whose vectors can be mapped."""
+    """Add a space as a folder whose vectors can be mapped into memory."""
     if space.is_dir():
         tar.add(space, name, filter=_plain)
         return
@@ -86,7 +86,7 @@ def _add_space(tar: tarfile.TarFile, space: Path, name: str) -> None:
 
 
 def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Leave out whose a file was, and let nobody but its owner write it."""
+    """Remove a file's owner, and let only the owner write it."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mode = 0o755 if entry.isdir() else 0o644

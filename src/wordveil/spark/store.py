@@ -1,8 +1,8 @@
-"""Folders that are written once: complete, or to be cleared and begun again.
+"""Folders that are written once: they are complete, or are cleared and begun again.
 
-Spark puts what a job writes into ``_temporary`` and moves it out when the whole job is done (version 1 of its commit
-algorithm, which is asked for here); then it leaves a file ``_SUCCESS``. A folder without it was never released, and
-what lies in it goes before anything is drawn again. Our own file says whose folder it is: no other is ever cleared.
+Spark writes a job's output into ``_temporary`` and moves it out when the whole job is done (version 1 of its commit
+algorithm, which we ask for). Then it leaves a file ``_SUCCESS``. A folder without it was never released, and its
+content is removed before anything is drawn again. A file of ours marks the folders that are ours; no other is cleared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COMMIT = {
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true",
 }
-_PART = re.compile(r"part-\d+-([0-9a-f-]{36})")  # a file, with the number that all files of one job share
+_PART = re.compile(r"part-\d+-([0-9a-f-]{36})")  # a file, with the id that all files of one job share
 _TOLD = re.compile(r"wordveil\.errors\.(\w+): ([^\n]*)")
 
 
@@ -42,7 +42,7 @@ class Folder:
     session : SparkSession
         The session, in a driver that runs here: a client of Spark Connect cannot reach the file system.
     path : str
-        Where it is.
+        The folder.
     """
 
     def __init__(self, session: SparkSession, path: str) -> None:
@@ -55,13 +55,13 @@ class Folder:
         self._system = self._place.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
 
     def names(self) -> set[str]:
-        """Return what is in the folder; nothing if there is none."""
+        """Return the names in the folder; an empty set if it does not exist."""
         if not self._system.exists(self._place):
             return set()
         return {found.getPath().getName() for found in self._system.listStatus(self._place)}
 
     def read(self, name: str) -> dict[str, Any]:
-        """Return the content of a file that `write` has made; nothing if there is none, or no such one."""
+        """Return the content of a file that `write` has made; empty if there is none or it is not valid."""
         place = self._jvm.org.apache.hadoop.fs.Path(self._place, name)
         if not self._system.exists(place):
             return {}
@@ -75,7 +75,7 @@ class Folder:
         return content if isinstance(content, dict) else {}
 
     def write(self, name: str, content: dict[str, Any]) -> None:
-        """Make a file, and the folder if need be; it must not be there yet."""
+        """Create a file, and the folder if needed. The file must not exist yet."""
         stream = self._system.create(self._jvm.org.apache.hadoop.fs.Path(self._place, name), False)
         try:
             stream.write(bytearray(json.dumps(content).encode()))
@@ -83,15 +83,15 @@ class Folder:
             stream.close()
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file if it exists."""
         self._system.delete(self._jvm.org.apache.hadoop.fs.Path(self._place, name), False)
 
     def clear(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with everything in it."""
         self._system.delete(self._place, True)
 
     def files(self) -> list[tuple[str, int, int]]:
-        """Return names, sizes and times of the file, or of those in the folder that Spark reads."""
+        """Return paths, sizes and times of the file, or of the files that Spark reads from the folder."""
         found = []
         for top in self._system.globStatus(self._place) or ():
             walk, start = self._system.listFiles(top.getPath(), True), len(str(top.getPath().toString()))
@@ -106,20 +106,20 @@ class Folder:
 def write_once(
     session: SparkSession, store: str, work: Any, make: Callable[[], DataFrame], *, resume: bool = False
 ) -> tuple[DataFrame, bool]:
-    """Write a DataFrame to a folder, and return what is read from there, and whether it was written by this call.
+    """Write a DataFrame to a folder. Return what is read from there, and whether this call wrote it.
 
     Parameters
     ----------
     session : SparkSession
         The session.
     store : str
-        The folder. One that is complete is refused; one that a job left unfinished is cleared.
+        The folder. A complete one is refused, and one that a job left unfinished is cleared.
     work : plain value
-        What is done, and to what: kept as a digest.
+        What is done, and to what. A digest of it is kept.
     make : callable
-        Returns what is computed once, if it is to be computed.
+        Returns the DataFrame to compute once. Not called if the folder is complete.
     resume : bool
-        Return a folder that is complete, if the same work was done, and compute nothing.
+        Return a complete folder if the same work was done, and compute nothing.
     """
     from pyspark.sql import Observation, functions  # noqa: PLC0415 - an extra
 
@@ -132,7 +132,7 @@ def write_once(
     try:
         with _task_errors():
             rows = functions.count(functions.lit(1)).alias("rows")
-            frame.observe(seen, rows).write.options(**_COMMIT).parquet(store, mode="append")  # beside our own file
+            frame.observe(seen, rows).write.options(**_COMMIT).parquet(store, mode="append")  # keeps our own file
     except Exception:
         if folder.read(_OURS).get("job") != job:
             raise _two_jobs(folder) from None
@@ -141,7 +141,7 @@ def write_once(
         raise
     written = session.read.parquet(store)
     of = {found[1] for name in folder.names() if (found := _PART.match(name))}
-    # What two jobs write into one temporary folder, either may release, or lose.
+    # If two jobs write into one temporary folder, either may release or lose the other's files.
     if folder.read(_OURS).get("job") != job or len(of) > 1 or written.count() != (seen.get.get("rows") or 0):
         folder.remove(_DONE)
         raise _two_jobs(folder)
@@ -156,13 +156,13 @@ def _two_jobs(folder: Folder) -> FileError:
 
 
 def _is_complete(folder: Folder, work: str, *, resume: bool) -> bool:
-    """Say whether a folder is to be returned as it is; clear what was left of a job, and refuse all others."""
+    """Return whether to use a folder as it is. Clear what a job of ours left unfinished, and refuse all others."""
     names = folder.names()
     if _DONE in names:
         if resume and folder.read(_OURS).get("work") == work:
             return True
         if resume:
-            raise FileError(f"the folder {folder.path} is complete, but of other data or settings; give another name.")
+            raise FileError(f"the folder {folder.path} is complete, but has other data or settings; give another name.")
         raise FileError(
             f"the folder {folder.path} is complete, and a record is drawn only once; use it as it is (`resume`), or "
             "give another name."
@@ -176,7 +176,7 @@ def _is_complete(folder: Folder, work: str, *, resume: bool) -> bool:
 
 @contextmanager
 def _task_errors() -> Iterator[None]:
-    """Say what a task refused as it was said there, without the traces of two languages around it."""
+    """Report a task's refusal in its own words, without the traces of two languages around it."""
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - comes with pyspark, an extra
     from pyspark.errors import PySparkException  # noqa: PLC0415
 

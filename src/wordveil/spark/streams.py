@@ -1,4 +1,4 @@
-"""Veiling a table that grows, with Structured Streaming."""
+"""Veils a table that grows, with Structured Streaming."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["privatize_stream"]
 
-_STREAM = "wordveil.json"  # in the checkpoint: which stream it is of
+_STREAM = "wordveil.json"  # in the checkpoint: which stream it belongs to
 _SECRET_BYTES = 32
 
 
@@ -37,36 +37,35 @@ def privatize_stream(
     tell: Callable[[str], object] = warnings.warn,
     **how: Any,
 ) -> StreamingQuery:
-    """Veil some columns of a streaming DataFrame; each batch of new rows is drawn and written once.
+    """Veil some columns of a streaming DataFrame. Each batch of new rows is drawn and written once.
 
-    Every batch gets a folder of its own in the store (``batch-000000000`` and so on); ``read.parquet(store + "/*")``
-    reads those that are complete. After a crash Spark begins with the batch that it did not finish: if its folder is
-    complete it is left as it is, else it is cleared and drawn anew.
+    Every batch gets a folder of its own in the store (``batch-000000000`` and so on), and ``read.parquet(store +
+    "/*")`` reads the complete ones. After a crash, Spark repeats the batch that it did not finish. If its folder is
+    complete, it is left as it is; otherwise it is cleared and drawn anew.
 
     Parameters
     ----------
     frame : DataFrame
         A streaming DataFrame.
     columns : sequence of str
-        The columns to veil; they must hold strings.
+        The columns to veil. They must hold strings.
     epsilon : float
         The privacy loss per unit of the mechanism's distance.
     store : str
         A folder for the veiled data, which every machine must reach.
     checkpoint : str
-        A folder where Spark keeps how far it has come. Without it the stream would begin again, so a store that has
+        A folder where Spark keeps track of its progress. Without it the stream would begin again, so a store with
         batches of a stream with another checkpoint is refused.
     once : {"record", "person", "file"} or None
         As for `privatize`, over all batches.
     secret : str or Path, optional
-        For a scope wider than a record: a file of the driver's, made if there is none, with the secret that draws
-        follow from, since those of later batches must agree with earlier ones. Those who have it and the release can
+        For a scope wider than a record: a file on the driver with the secret that draws follow from, because later
+        batches must agree with earlier ones. It is created if it does not exist. Anyone who has it and the release can
         find the words, so keep it like the data, and delete it when the stream has ended.
-    trigger : mapping, optional
         When batches are made, as in Spark: ``{"processingTime": "1 minute"}``, or ``{"availableNow": True}`` to veil
         what is there and stop.
     tell : callable
-        Called once with each sentence about what is not promised or protects little.
+        Called once with each sentence about what is not guaranteed or protects little.
     **how
         As for `privatize`, except `resume`.
     """
@@ -75,9 +74,9 @@ def privatize_stream(
     check_columns(frame, columns, of_strings=True)
     for name in ("resume", "source"):
         if name in how:
-            raise OptionError(f"`{name}` belongs to `privatize`: a stream always goes on where it was stopped.")
+            raise OptionError(f"`{name}` belongs to `privatize`: a stream always continues where it was stopped.")
     if (once in ("person", "file")) != (secret is not None):
-        raise OptionError("`secret`, a file, belongs to once='person' and once='file', which need it.")
+        raise OptionError("`secret`, a file, goes with once='person' and once='file', which need it.")
     drawn = None if once is None else Once(once, seed=how.get("seed"))
     if drawn is not None and secret is not None and not drawn.is_seeded:
         drawn.go_on_with(_kept(Path(secret)))
@@ -101,7 +100,7 @@ def privatize_stream(
 
 
 def _named(checkpoint: Folder) -> str:
-    """Return the name of the stream that a checkpoint is of, a random one for a new checkpoint."""
+    """Return the name of the stream that a checkpoint belongs to, or a random one for a new checkpoint."""
     name = checkpoint.read(_STREAM).get("stream")
     if name is None:
         if checkpoint.names():
@@ -112,7 +111,7 @@ def _named(checkpoint: Folder) -> str:
 
 
 def _kept(path: Path) -> bytes:
-    """Return the secret in a file that only its owner may read, made if there is none."""
+    """Return the secret in a file that only its owner may read. Create it if it does not exist."""
     with file_errors("read", path):
         if not path.exists():
             with whole_file(path, 0o600) as file:

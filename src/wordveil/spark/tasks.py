@@ -1,4 +1,4 @@
-"""What a task does: it veils batches of rows, with draws that come out the same in every attempt."""
+"""What a task does: it veils batches of rows, with draws that are the same in every attempt."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from wordveil.text.flow import Flow, Texts
 
 __all__ = ["TALLIED", "Recipe", "make_mechanism_once", "tally_of", "veil_batches"]
 
-#: What is counted of a batch, in this order: `Counts`, then the records, then the words of the worst of them.
+#: What is counted in a batch, in this order: `Counts`, the number of records, and the words of the worst of them.
 TALLIED = (*(one.name for one in fields(Counts)), "records", "worst_words")
-_PURPOSE = b"wordveil spark"  # so that no other use of the hash gives the same
+_PURPOSE = b"wordveil spark"  # keeps the hash apart from any other use of it
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make a veil, and what its draws follow from: what travels to the tasks."""
+    """How to make a veil, and what its draws follow from. This travels to the tasks."""
 
     mechanism: str
     epsilon: float
@@ -45,19 +45,19 @@ class Recipe:
     secret: bytes = field(repr=False)
 
     def made(self) -> Mechanism[Any]:
-        """Return the mechanism, the same one each time in a process."""
+        """Return the mechanism, made once per process."""
         return make_mechanism_once(self.mechanism, self.epsilon, self.space, self.options, self.blocked, self.normalise)
 
     def veil(self, seed: int | None = None) -> Veil:
-        """Make the veil; the seed only says that one was given."""
+        """Make the veil. The seed is only noted in its guarantee."""
         return Veil(self.made(), once=self.once, seed=seed, **self.settings)
 
     def key(self, partition: int, number: int, texts: Sequence[_Column]) -> bytes:
-        """Return what the draws of a batch follow from: 64 bytes, as good as random to those without the secret."""
+        """Return the 64 bytes that a batch's draws follow from. Without the secret, they look random."""
         found = hashlib.blake2b(key=self.secret, person=_PURPOSE)
         found.update(np.array([partition, number, len(texts)], dtype="<i8").tobytes())
         for column in texts:
-            # Lengths first, -1 where there is no text: no two batches are written alike.
+            # Lengths first, with -1 for nulls, so that no two batches have the same encoding.
             found.update(np.array([len(column.lengths)], dtype="<i8").tobytes())
             found.update(column.lengths.astype("<i8").tobytes())
             found.update(column.texts.data)
@@ -73,7 +73,7 @@ def make_mechanism_once(
     blocked: tuple[str, ...] | None,
     normalise: bool,
 ) -> Mechanism[Any]:
-    """Make a mechanism, or take the one made before in this process."""
+    """Make a mechanism, or return the one made before in this process."""
     opened = load_space(space if isinstance(space, str) else space.opened(), normalise=normalise)
     made = make_mechanism(name, opened, epsilon=epsilon, **dict(options))
     return block(made, blocked_words() if blocked is None else blocked)
@@ -81,7 +81,7 @@ def make_mechanism_once(
 
 @dataclass(frozen=True)
 class _Column:
-    """The texts of a column, one behind the other, and the length of each row's in bytes; -1 where it is null."""
+    """The texts of a column, one after another, and the length of each row's text in bytes; -1 for null."""
 
     texts: Texts
     lengths: NDArray[np.int64]
@@ -109,7 +109,7 @@ class _Column:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Which row each text is of."""
+        """The row of each text."""
         return np.flatnonzero(self.lengths >= 0)
 
     def array(self, new: Texts, kind: Any) -> Any:
@@ -125,7 +125,7 @@ class _Column:
 def veil_batches(
     batches: Iterator[pa.RecordBatch], recipe: bytes, places: Sequence[int], whose: int | None, counted: str
 ) -> Iterator[pa.RecordBatch]:
-    """Veil the batches of a task; the first row of each says in one more column what was counted.
+    """Veil the batches of a task. In the first row of each, an extra column holds what was counted.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def veil_batches(
     whose : int, optional
         The column that says whose a row is.
     counted : str
-        The name of the column more.
+        The name of the extra column.
     """
     from pyspark import TaskContext  # noqa: PLC0415 - an extra
 
@@ -164,14 +164,14 @@ def veil_batches(
 
 
 def tally_of(counted: Sequence[int | None]) -> Tally:
-    """Return what was counted over all batches; of none of them if there were no rows."""
+    """Return what was counted over all batches; zeros if there were no rows."""
     *counts, records, worst = (number or 0 for number in counted)
     return Tally(Counts(*counts), records=records, worst_words=worst)
 
 
-@lru_cache(maxsize=1)  # one job at a time, so that no secret stays longer than that
+@lru_cache(maxsize=1)  # one job at a time, so that no secret stays longer than needed
 def _opened(recipe: bytes) -> tuple[Recipe, Veil, Flow]:
-    how: Recipe = pickle.loads(recipe)  # noqa: S301 - from the driver, as the code that runs here is
+    how: Recipe = pickle.loads(recipe)  # noqa: S301 - from the driver, like the code that runs here
     veil = how.veil()
     return how, veil, Flow(veil)
 
@@ -179,12 +179,12 @@ def _opened(recipe: bytes) -> tuple[Recipe, Veil, Flow]:
 def _groups(
     once: Once | None, batch: pa.RecordBatch, whose: int | None, key: bytes
 ) -> tuple[NDArray[np.int64], dict[int, str]]:
-    """Return the number of the scope of each row, in which equal words are drawn once, and what each scope is."""
+    """Return the scope of each row, in which equal words are drawn once, as numbers with their names."""
     if once is not None and once.scope == "file":
         return np.zeros(batch.num_rows, dtype=np.int64), {0: ""}
     if whose is None:
         return np.arange(batch.num_rows), dict.fromkeys(range(batch.num_rows), "")
-    # A row that says nobody's name is somebody's own, and the same in every attempt.
+    # A row without a name is a person of its own, and the same in every attempt.
     people = batch.column(whose).to_pylist()
     names = [f"row {row} {key.hex()}" if one is None else f"person {one}" for row, one in enumerate(people)]
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}

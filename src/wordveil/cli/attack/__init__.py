@@ -9,8 +9,8 @@ from wordveil.cli.attack.words import bayes, sentence, vectors
 from wordveil.cli.help import App
 
 app = App(
-    help="Attack veiled text as someone who knows the mechanism would, and see how often they succeed. Prints rates "
-    "with 95% intervals, never words of the texts.",
+    help="Attack veiled text as someone who knows the mechanism would, and measure how often they succeed. Prints "
+    "rates with 95% intervals, never words of the texts.",
 )
 for command in (bayes, repeats, sentence, context, authors, membership, vectors):
     app.command()(command)

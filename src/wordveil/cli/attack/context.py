@@ -1,4 +1,4 @@
-"""``wordveil attack context``: what a reader of the whole release finds."""
+"""``wordveil attack context``: what a reader of a whole release finds."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def context(
 
 
 def _at_any(asked: Made, block: list[str] | None) -> Callable[[float], Mechanism[Any]]:
-    """Return what makes the mechanism for any ε as privatize does: without the words that are never drawn."""
+    """Return a function that makes the mechanism for any ε like privatize, without the words it never draws."""
     make = asked.maker()[1]
     return lambda rate: options.never_drawing(make(rate), block)
 

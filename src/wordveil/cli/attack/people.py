@@ -49,8 +49,9 @@ def authors(
 ) -> None:
     """Find out who wrote a text (authorship attribution).
 
-    By the method of Koppel, Schler & Argamon and by a linear SVM on character n-grams: on clean texts; on veiled texts,
-    by an attacker who knows clean texts of the authors (static); and by one who veils those first (adaptive).
+    Uses the method of Koppel, Schler & Argamon and a linear SVM on character n-grams. Three attacks are compared: on
+    clean texts; on veiled texts, from clean texts of the authors (static); and on veiled texts, after veiling the known
+    texts as well (adaptive).
 
     Examples:
 
@@ -113,7 +114,9 @@ def membership(
     scrambler: Annotated[
         str | None, Option(help=f"Use one of {', '.join(_SCRAMBLERS)} instead of a mechanism; it promises nothing.")
     ] = None,
-    wordnet: Annotated[Path | None, Option(help="The folder of WordNet's files, for versatile-semantic.")] = None,
+    wordnet: Annotated[
+        Path | None, Option(metavar="FOLDER", help="The folder of WordNet's files, for versatile-semantic.")
+    ] = None,
     reference: Annotated[
         Path | None, Option(help="Public texts (the same --column of a table), for versatile-statistical.")
     ] = None,
@@ -128,9 +131,9 @@ def membership(
 ) -> None:
     """Find out whose texts trained a language model (the auditor of Song & Shmatikov).
 
-    A model is trained on the texts of a quarter of the people; the auditor tells them from another quarter by how the
-    model ranks their words, and practises on the rest. On a model of clean texts; on a model of veiled texts (static);
-    and on the latter by an auditor who practises on veiled texts too (adaptive).
+    A model is trained on the texts of a quarter of the people. The auditor tells them from another quarter by how the
+    model ranks their words, and practises on the rest. Three attacks are compared: on a model of clean texts; on a
+    model of veiled texts (static); and on the latter after practising on veiled texts, too (adaptive).
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``wordveil attack repeats``: what a word gives away that is drawn several times."""
+"""``wordveil attack repeats``: what several draws of one word give away together."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def repeats(
     """Guess a word that is drawn several times: a name that recurs, or a text that is released again.
 
     Each draw is fresh evidence. The attacker knows the mechanism, how frequent words are and which draws belong to the
-    same word; they multiply what each draw says, and ignore context. Words that recur in a record, like the name of a
-    person, are looked at by themselves. Also printed is how many bits one draw reveals about its word.
+    same word. They multiply what each draw says, and ignore context. Words that recur in a record, like a person's
+    name, are also measured separately. The command also prints how many bits one draw reveals about its word.
 
     Examples:
 

@@ -62,24 +62,24 @@ class _AtMany:
 
 @dataclass(frozen=True)
 class Attacked(Made, _AtMany):
-    """The mechanism that is attacked, at one ε or several."""
+    """The mechanism to attack, at one ε or several."""
 
     @property
     def rates(self) -> list[float]:
-        """The ε that were asked for."""
+        """The values of ε that were asked for."""
         return epsilons_of(self.epsilon)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where texts are read from, and which of their words are veiled."""
+    """Where to read texts from, and which of their words are veiled."""
 
     column: Column = None
     format_name: Format = None
     select: Select = "content"
 
     def words(self, path: Path, space: Space) -> Words:
-        """Return the words of a file or folder as a veil sees them: sentences are texts, and texts are records."""
+        """Return the words of a file or folder as a veil sees them. Sentences are texts, and texts are records."""
         from wordveil.attacks import words_of
 
         check_select(self.select)
@@ -107,12 +107,12 @@ class Knowledge:
     draws: Draws = 200_000
 
     def check(self, prior: str | None) -> None:
-        """Refuse two sources of what the attacker knows about words."""
+        """Refuse two sources for the prior."""
         if self.reference is not None and prior is not None:
             raise OptionError("give --prior or --reference, not both: the prior comes from one of them.")
 
     def of(self, prior: str | None, source: Source, space: Space) -> Prior:
-        """Return what the attacker knows about words: from a reference text if there is one, else by name."""
+        """Return the attacker's prior: from the reference text if there is one, otherwise by name."""
         from wordveil.attacks import Prior
 
         check_select(source.select)
@@ -145,7 +145,7 @@ class ReadBy:
     ] = None
 
     def options(self, beam: int | None = None, preamble: Path | None = None) -> dict[str, Any]:
-        """Return what this kind of reader is given besides the mechanism and a prior."""
+        """Return the arguments of this kind of reader, besides the mechanism and the prior."""
         model, asked = self.language_model, {"--beam": beam, "--preamble": preamble}
         if self.reader != "language":
             _refuse({"--language-model": model, **asked}, "--reader language")
@@ -185,7 +185,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Plotted(Told):
-    """The same for a command that can also plot it."""
+    """The same for a command that can also plot its result."""
 
     figure: Annotated[Path | None, Option(metavar="FILE", help="Plot the result to a .png or .svg.")] = None
     overwrite: Overwrite = False
@@ -197,7 +197,7 @@ class Plotted(Told):
     def draw(
         self, along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε"
     ) -> None:
-        """Plot success over ε, or over something else, if asked to."""
+        """Plot success over ε or over another quantity, if a plot was asked for."""
         if self.figure is not None:
             from wordveil.attacks.figures import draw_rates
             from wordveil.extras import save
@@ -205,12 +205,12 @@ class Plotted(Told):
             save(draw_rates(along, curves, title, axis), self.figure)
 
     def curves(self, found: Sequence[Any], names: Mapping[str, str], along: Sequence[float], title: str) -> None:
-        """Plot some of the figures found at each ε: `names` maps the label of a curve to the name of its figure."""
+        """Plot some figures found at each ε. `names` maps a curve's label to its figure's name."""
         self.draw(along, {label: [getattr(one, name) for one in found] for label, name in names.items()}, title)
 
 
 def epsilons_of(given: list[float] | None) -> list[float]:
-    """Return the requested ε, or refuse with a hint on how to choose one."""
+    """Return the requested values of ε, or refuse with a hint on how to choose one."""
     return [check_epsilon(epsilon) for epsilon in given] if given else [check_epsilon(None)]
 
 
@@ -245,7 +245,7 @@ def _records(path: Path, columns: tuple[str, ...], format_name: str | None = Non
             with piece.format.open_reader(piece.source, Reading(columns)) as reader:
                 for block in reader.blocks():
                     yield from ([str(text) for text in record] for record in block.records)
-        except InputError:  # which may advise what only some commands take
+        except InputError:  # its advice may name options that this command does not have
             likely = ""
             if piece.format.is_encoded and piece.source is not None and not piece.is_stream:
                 likely, _ = detect_encoding(piece.source)
@@ -258,28 +258,28 @@ def _records(path: Path, columns: tuple[str, ...], format_name: str | None = Non
 
 
 def check_select(select: str) -> None:
-    """Refuse a selection that does not tell from a release which words were veiled."""
+    """Refuse a selection with which a release does not show which words were veiled."""
     if select not in ("content", "all"):
         raise OptionError("--select must be content or all.")
 
 
 def print_json(attack: str, mechanism: Mechanism[Any] | None, results: list[dict[str, Any]], **more: Any) -> None:
-    """Print what an attack found as JSON."""
+    """Print an attack's results as JSON."""
     described = {} if mechanism is None else {k: v for k, v in mechanism.describe().items() if k != "epsilon"}
     print_facts({"attack": attack, "confidence": 0.95, **described, **more, "results": results})
 
 
 def by_rate(rates: Sequence[float], found: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return what was found at each ε as plain values."""
+    """Return the result at each ε as plain values."""
     return [{"epsilon": rate, **one.to_dict()} for rate, one in zip(rates, found, strict=True)]
 
 
-#: The heading of each column, and the figure that stands there: a share, unless it is said how to write it.
+#: The heading of each column, and the figure to put there: as a share, unless a formatter comes with it.
 Columns = Mapping[str, "str | tuple[str, Callable[[Estimate], str]]"]
 
 
 def show(title: str, leading: Sequence[str], rows: Iterable[Sequence[Any]], columns: Columns, left: int = 0) -> None:
-    """Print a table with a row for each thing found: what leads it, then some of its figures."""
+    """Print a table with a row for each result: the leading cells, then some of its figures."""
     told = [(name, as_share) if isinstance(name, str) else name for name in columns.values()]
     cells = [[*map(_cell, first), *(write(getattr(one, name)) for name, write in told)] for *first, one in rows]
     print_table(title, (*leading, *columns), cells, left=left)
@@ -290,7 +290,7 @@ def _cell(value: Any) -> str:
 
 
 def describe_attacker(exact: bool, limits: str) -> None:
-    """Say what the attacker knows of the mechanism, and what would help them further."""
+    """Say what the attacker knows about the mechanism, and what would help them further."""
     knowledge = (
         "The attacker knows the mechanism's exact probabilities."
         if exact
@@ -310,6 +310,6 @@ def as_number(figure: Estimate) -> str:
 
 
 def _formatted(figure: Estimate, write: Callable[[float], str], unit: str) -> str:
-    if not math.isfinite(figure.value):  # there was nothing to tell it from
+    if not math.isfinite(figure.value):  # there was no data
         return "none"
     return f"{write(figure.value)}{unit} ({write(figure.low)}–{write(figure.high)})"

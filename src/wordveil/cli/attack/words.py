@@ -1,4 +1,4 @@
-"""``wordveil attack bayes``, ``sentence`` and ``vectors``: which words stood in the text."""
+"""``wordveil attack bayes``, ``sentence`` and ``vectors``: guess the words of the text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bayes(
     """Guess every word from its replacement, one at a time (optimal Bayesian inference).
 
     The attacker knows the mechanism and how frequent words are, and ignores context. They make two guesses: the
-    likeliest original, and the word of least expected distance from it.
+    likeliest original, and the word with the least expected distance from it.
 
     Examples:
 
@@ -100,8 +100,8 @@ def sentence(
     """Guess the words of a sentence together, with the words around each as context (n-gram language model).
 
     The model is learnt from a reference text, or is one that anybody can download. Bigrams are decoded exactly over all
-    suspects. With trigrams, each place keeps the words that are likeliest under bigrams, and the table shows what share
-    of the bigram posterior they hold.
+    suspects. With trigrams, each place keeps the likeliest words under bigrams, and the table shows how much of the
+    bigram posterior they hold.
 
     Examples:
 

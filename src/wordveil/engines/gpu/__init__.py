@@ -1,6 +1,6 @@
 """Noise and nearest words on a CUDA device, with PyTorch and Triton.
 
-Everything but the Triton kernels also runs on PyTorch's CPU tensors, which is how the suite tests it.
+Everything but the Triton kernels also runs on PyTorch's CPU tensors, and is tested there.
 """
 
 from wordveil.engines.gpu.certified_search import CertifiedSearch, DoubleSearch

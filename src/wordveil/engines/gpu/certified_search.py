@@ -1,12 +1,12 @@
-"""Nearest words on a device: a fast scan in bfloat16 that says where to look, then exact products there.
+"""Exact nearest words on a device: a fast scan in bfloat16 says where to look, then exact products decide.
 
-The scan computes every product with operands rounded to 8 bits and keeps the largest of each group of words. A product
-of rounded operands is off by at most ``‖q̃‖·‖δx‖ + ‖δq‖·‖x‖`` (Cauchy and Schwarz; q̃ is the rounded query, δ what
-rounding took), plus the rounding of a float32 sum. So no word can be the best one unless its group's maximum comes
-within twice that bound of the largest. Those groups, two in thousands on word vectors, are multiplied once more, and
-the few words in them that come within the bound are scored in double precision; where our kernels cannot be built, or
-too many words are as good, all words of those groups are. The answer is that of a search in double precision, of equals
-the first.
+The scan computes every product with operands rounded to 8 bits, and keeps the largest of each group of words. By
+Cauchy-Schwarz, a product of rounded operands is off by at most ``‖q̃‖·‖δx‖ + ‖δq‖·‖x‖`` (q̃ is the rounded query, δ
+what rounding removed), plus the rounding of a float32 sum. So a group can hold the best word only if its maximum is
+within twice that bound of the largest. These groups, about two in a thousand on word vectors, are multiplied again, and
+the few words in them within the bound are scored in double precision. Where our kernels cannot be built, or too many
+words are as good, all words of those groups are scored. The answer is that of a search in double precision; of equal
+words, the first.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from numpy.typing import NDArray
 from wordveil.parallel import blocks
 
 _GROUP = 128
-_BIAS_COLUMNS = 3  # three numbers of 8 bits hold the 24 of a float32
-_PADDING = -1e30  # the bias of a word that is not there: finite, so that no NaN comes of it
+_BIAS_COLUMNS = 3  # three numbers of 8 bits hold the 24 bits of a float32
+_PADDING = -1e30  # the bias of padding rows; finite, so that it causes no NaN
 _MAXIMA = 1 << 29  # entries of the table of maxima: 2 GiB
-_PAIRS = 1 << 18  # pairs of a query and a group that are scored exactly at once
-_SEATS = 64  # pairs of one group that are scored in one product of matrices
-_ROOM = 16  # groups a query for which a list is made; where more are to be looked at, they are found otherwise
+_PAIRS = 1 << 18  # pairs of a query and a group to score exactly at once
+_SEATS = 64  # pairs of one group to score in one matrix product
+_ROOM = 16  # groups per query for which a list is made; if there are more, they are found otherwise
 _ROWS = 1 << 10  # queries whose candidates are ranked together
 _WIDEST = 352  # columns for which the kernel's tiles fit into shared memory
-_TUNED = 1 << 17  # queries that keep all of a card busy, with which it is tried how the scan is cut best
-_CHECKED = 256  # queries by which a card's kernels are checked
+_TUNED = 1 << 17  # queries that keep all of a card busy, for finding its fastest scan
+_CHECKED = 256  # queries that check a card's kernels
 _SCORES = 1 << 27  # entries of a block of double-precision products
 
 
 class CertifiedSearch:
-    """Finds for many queries the words with the largest products plus bias, exactly.
+    """Finds, for many queries, the words with the largest product plus bias, exactly.
 
-    The vectors are float32 of shape (words, d), the bias of each word is in double precision.
+    The vectors are float32 of shape (words, d). The biases are in double precision.
     """
 
     def __init__(self, vectors: NDArray[np.float32], bias: NDArray[np.float64], device: str) -> None:
@@ -60,17 +60,17 @@ class CertifiedSearch:
         self._rounding = float((self._vectors.to(torch.float64) - rounded).norm(dim=1).max())
         self._heaviest = float(np.abs(bias).max())
         self.words, self.dimension, self.device = words, dimension, device
-        self._scan: Any = None  # how it is cut on this card, once that was tried
+        self._scan: Any = None  # the fastest shape on this card, once measured
         is_narrow = self._coarse.is_cuda and sum(self._parts) <= _WIDEST
         self._launches: Any = _launches() if is_narrow else None
         self._steps = None if self._launches is None else _FewSteps.of(self)
 
     def best(self, queries: Any) -> Any:
-        """Return the winning word of each query, as a tensor; of equals, the first."""
+        """Return the best word of each query as a tensor; of equal ones, the first."""
         return self.most(queries, 1)[0][:, 0]
 
     def most(self, queries: Any, k: int) -> tuple[Any, Any]:
-        """Return the `k` words with the largest products plus bias, largest first, and those values, as tensors."""
+        """Return the `k` words with the largest product plus bias, largest first, and these values, as tensors."""
         found = [self._most(queries[part], k) for part in blocks(len(queries), max(1, _MAXIMA // self._groups))]
         if not found:
             return torch.empty((0, k), dtype=torch.int64), torch.empty((0, k), dtype=torch.float64)
@@ -83,7 +83,7 @@ class CertifiedSearch:
         if k == 1:
             least = largest
         elif k <= self._groups:
-            least = maxima.topk(k, dim=0).values[-1]  # k groups have a word that is as good
+            least = maxima.topk(k, dim=0).values[-1]  # at least k groups have a word this good
         else:
             least = torch.full((len(queries),), -torch.inf, device=maxima.device)
         least = least - 2.0 * error
@@ -94,7 +94,7 @@ class CertifiedSearch:
         return self._several(queries, row, group, k)
 
     def rounded(self, queries: Any) -> tuple[Any, Any]:
-        """Return queries as the scan takes them, with ones for the biases, and how far off its products may be."""
+        """Return the queries rounded for the scan, with ones for the biases, and a bound on its products' errors."""
         coarse = self._coarse_queries(queries)
         return coarse, self._error(queries, coarse)
 
@@ -105,12 +105,13 @@ class CertifiedSearch:
         return coarse
 
     def _error(self, queries: Any, coarse: Any) -> Any:
-        """Return how far off the scan's products with each query may be."""
+        """Return how far off the scan's product with each query may be."""
         rounded = coarse[:, : self.dimension].to(torch.float32)
         length = rounded.to(torch.float64).norm(dim=1)
         lost = (queries - rounded).to(torch.float64).norm(dim=1)  # exact: the two are close
         exact = length * self._rounding + lost * (self._longest + self._rounding)
-        # A float32 sum of n terms, cut off at every step, is off by n·2^-23 of the sum of their sizes; twice for care.
+        # A float32 sum of n terms, truncated at every step, is off by n·2^-23 of the sum of their sizes; doubled for
+        # safety.
         summing = 2.0 * sum(self._parts) * 2.0**-23 * (length * self._longest + 2.0 * self._heaviest)
         return (1.001 * (exact + summing)).to(torch.float32)
 
@@ -122,7 +123,7 @@ class CertifiedSearch:
             if self._scan is None and count >= min(_TUNED, _MAXIMA // self._groups):
                 self._scan = self._launches.fastest_shape(*what)
             return self._launches.group_maxima(*what, self._scan or self._launches.shapes_of(sum(self._parts))[0])
-        # bfloat16 operands multiplied as float32, so that nothing is rounded but the sums
+        # bfloat16 operands multiplied as float32, so that only the sums are rounded
         words = self._coarse.to(torch.float32)
         parts = [
             (coarse[part].to(torch.float32) @ words.T).reshape(-1, self._groups, _GROUP).amax(dim=2)
@@ -132,13 +133,13 @@ class CertifiedSearch:
         return found, found.amax(dim=0)
 
     def _pairs(self, maxima: Any, least: Any) -> tuple[Any, Any]:
-        """Return the pairs of a query and a group that may hold its best word, in the order of the groups."""
-        # All but those whose maximum is smaller, so that a NaN, from a product too large for float32, counts.
+        """Return the pairs of a query and a group that may hold its best word, ordered by group."""
+        # "Not smaller" also keeps a NaN, from a product too large for float32.
         if maxima.is_cuda:
             room = _ROOM * maxima.shape[1]
             row, group, found = _launches().list_pairs(maxima, least, room)
             if found <= room:
-                group, order = torch.sort(group[:found].to(torch.int32))  # in half the passes
+                group, order = torch.sort(group[:found].to(torch.int32))  # sorts 32 bits in half the passes
                 return row[:found][order], group.to(torch.int64)
         group, row = torch.nonzero(~(maxima < least), as_tuple=True)
         return row, group
@@ -150,7 +151,7 @@ class CertifiedSearch:
         for part in blocks(len(row), _PAIRS):
             rows, groups = row[part], group[part]
             scores = self._exact(queries, rows, groups)
-            top, place = scores.max(dim=1)  # of equals, the first
+            top, place = scores.max(dim=1)  # of equal scores, the first
             ids = groups * _GROUP + place
             before = values.clone()
             values.scatter_reduce_(0, rows, top, "amax")
@@ -168,7 +169,7 @@ class CertifiedSearch:
         for part in blocks(len(queries), _ROWS):
             start = int(ends[part.start - 1]) if part.start else 0
             rows, groups = row[start : int(ends[part.stop - 1])], group[start : int(ends[part.stop - 1])]
-            first = torch.searchsorted(rows, rows)  # where the pairs of the same query begin
+            first = torch.searchsorted(rows, rows)  # where the pairs of each query begin
             column = torch.arange(len(rows), device=rows.device) - first
             shape = (part.stop - part.start, int(column.max()) + 1, _GROUP)
             scores = torch.full(shape, -torch.inf, dtype=torch.float64, device=queries.device)
@@ -185,8 +186,8 @@ class CertifiedSearch:
 
         The pairs must come in the order of their groups.
         """
-        # The pairs of a group share its words: they sit together at tables of so many seats, a product each. There are
-        # as many tables as there can be at most, because asking the device how many it needs would make it wait.
+        # Pairs of a group share its words, so they sit together at tables of `_SEATS` seats, with one product each. We
+        # make the largest possible number of tables, because asking the device for the exact one would make it wait.
         sizes = torch.zeros(self._groups, dtype=torch.int64, device=group.device)
         sizes.scatter_add_(0, group, torch.ones_like(group))
         tables = (sizes + _SEATS - 1) // _SEATS
@@ -204,10 +205,10 @@ class CertifiedSearch:
 
 
 class _FewSteps:
-    """What a search does around its scan, by kernels of ours where PyTorch would pass over the queries many times.
+    """The steps around a search's scan, with our own kernels. PyTorch would pass over the queries many times.
 
-    Of the groups that may hold a query's best word the products are computed once more, so that only the few words that
-    come within the bound are scored in double precision, and not all 128 of a group.
+    For the groups that may hold a query's best word, the products are computed again. Only the few words within the
+    bound are then scored in double precision, and not all 128 of a group.
     """
 
     def __init__(self, search: CertifiedSearch) -> None:
@@ -221,7 +222,7 @@ class _FewSteps:
 
     @classmethod
     def of(cls, search: CertifiedSearch) -> _FewSteps | None:
-        """Return the steps for a search on a card, unless they cannot be built there or find anything else."""
+        """Return the steps for a search on a card, or None if they cannot be built there or give other results."""
         steps = cls(search)
         queries = search._vectors[: min(search.words, _CHECKED)]
         try:
@@ -243,7 +244,7 @@ class _FewSteps:
         return coarse, error
 
     def first(self, queries: Any, coarse: Any, least: Any, row: Any, group: Any) -> tuple[Any, Any] | None:
-        """Return the best word of each query; None where too many words are as good for a list."""
+        """Return the best word of each query, or None if too many words are as good for a list."""
         search = self._search
         of = search._coarse, search._vectors, search._bias
         found = self._launches.first_of(queries, coarse, least, row, group, of, _GROUP, search._parts)
@@ -251,10 +252,10 @@ class _FewSteps:
 
 
 class DoubleSearch:
-    """Finds for many queries the word with the largest product plus bias, all in double precision.
+    """Finds, for many queries, the word with the largest product plus bias, in double precision throughout.
 
-    For spaces whose words differ in size by many powers of ten, as in hyperbolic space, where a scan in few bits would
-    say nothing.
+    For spaces whose words differ in size by many powers of ten, such as hyperbolic ones, where a scan in few bits would
+    show nothing.
     """
 
     def __init__(self, vectors: NDArray[np.float64], bias: NDArray[np.float64], device: str) -> None:
@@ -262,7 +263,7 @@ class DoubleSearch:
         self._bias = torch.as_tensor(bias, device=device)
 
     def best(self, queries: Any) -> tuple[Any, Any]:
-        """Return the winning word of each query and its product plus bias, as tensors; of equals, the first."""
+        """Return the best word of each query and its product plus bias, as tensors; of equal ones, the first."""
         where, values = [], []
         for part in blocks(len(queries), max(1, _SCORES // len(self._vectors))):
             scores = torch.addmm(self._bias, queries[part], self._vectors.T)
@@ -273,7 +274,7 @@ class DoubleSearch:
 
 
 def _top(ids: Any, scores: Any, k: int) -> tuple[Any, Any]:
-    """Return the `k` ids of largest score in each row, of equals the smaller, and those scores."""
+    """Return the `k` ids with the largest scores in each row, and these scores; of equal scores, the smaller id."""
     nowhere = torch.iinfo(torch.int64).max
     where, values = [], []
     for _ in range(k):
@@ -292,7 +293,7 @@ def _launches() -> Any:
 
 
 def _parts(columns: int) -> tuple[int, int, int]:
-    """Cut columns into at most three powers of two from 16 on, with as little padding as that allows."""
+    """Cut columns into at most three powers of two, each 16 or more, with as little padding as possible."""
     parts = []
     left = columns
     for number in range(3):

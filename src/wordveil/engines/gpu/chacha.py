@@ -1,7 +1,7 @@
 """ChaCha20 on a device: random numbers from a key of 256 bits and a counter (RFC 8439).
 
-The key is drawn by `wordveil.noise.Entropy` on the host, a new one for every block of noise, so no state is kept on the
-device and no counter is ever used twice with a key. As in our host stream, the counter has 64 bits and the nonce is 0.
+For every block of noise, `wordveil.noise.Entropy` draws a new key on the host. So the device keeps no state, and no
+counter is ever used twice with a key. As in our host stream, the counter has 64 bits and the nonce is 0.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 _CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
 _DOUBLE_ROUNDS = 10
 _TWO_PI = 2.0 * math.pi
-_CHECKED = 64  # points by which a card's kernel is checked
+_CHECKED = 64  # points that check a card's kernel
 
 
 def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
-    """Return so many ChaCha20 blocks of 16 numbers as 32-bit integers on the device, one column per block."""
+    """Return `blocks` ChaCha20 blocks of 16 numbers as 32-bit integers on the device, one column per block."""
     held = torch.tensor(np.asarray(key, dtype=np.uint32).view(np.int32), device=device)
     if held.is_cuda:
         from wordveil.engines.gpu.launches import chacha_words  # noqa: PLC0415 - Triton comes with CUDA builds only
@@ -30,12 +30,12 @@ def keystream(key: NDArray[np.uint32], blocks: int, device: str) -> Any:
     start = torch.zeros((16, blocks), dtype=torch.int32, device=device)
     start[:4] = torch.tensor(_CONSTANTS.view(np.int32), device=device)[:, None]
     start[4:12] = held[:, None]
-    start[12] = number.to(torch.int32)  # wraps, as it should: the low 32 bits
+    start[12] = number.to(torch.int32)  # wraps to the low 32 bits, as intended
     start[13] = (number >> 32).to(torch.int32)
     rows = list(start.reshape(4, 4, blocks).clone())
     for _ in range(_DOUBLE_ROUNDS):
         rows = _quarters(rows)
-        rows = [row.roll(-shift, 0) for shift, row in enumerate(rows)]  # now the diagonals stand in columns
+        rows = [row.roll(-shift, 0) for shift, row in enumerate(rows)]  # puts the diagonals into columns
         rows = _quarters(rows)
         rows = [row.roll(shift, 0) for shift, row in enumerate(rows)]
     return torch.cat(rows) + start
@@ -53,17 +53,17 @@ def _quarters(rows: list[Any]) -> list[Any]:
 
 
 def _turned(x: Any, n: int) -> Any:
-    return (x << n) | ((x >> (32 - n)) & ((1 << n) - 1))  # the shift to the right keeps the sign, which is masked
+    return (x << n) | ((x >> (32 - n)) & ((1 << n) - 1))  # masked, because the right shift keeps the sign
 
 
 def _pairs(count: int, dimension: int, key: NDArray[np.uint32], device: str) -> tuple[Any, int]:
-    """Return two rows of random words, and how many columns of them make so many vectors."""
+    """Return two rows of random words, and how many of their columns are needed for `count` vectors."""
     pairs = -(-count * dimension // 2)
     return keystream(key, -(-pairs // 8), device).reshape(2, -1), pairs
 
 
 def noisy_points(points: Any, ids: Any, lengths: Any, key: NDArray[np.uint32], *, in_one_step: bool) -> Any:
-    """Add to these points, of all on the device, random directions times a length each."""
+    """Add random directions, each times a length, to the points with these ids, on the device."""
     count, dimension = len(ids), points.shape[1]
     if in_one_step:
         from wordveil.engines.gpu import launches  # noqa: PLC0415 - Triton comes with CUDA builds only
@@ -74,7 +74,7 @@ def noisy_points(points: Any, ids: Any, lengths: Any, key: NDArray[np.uint32], *
 
 
 def makes_noise_in_one_step(points: Any) -> bool:
-    """Say whether the points lie on a card whose kernel makes the noise that PyTorch makes there in many steps."""
+    """Whether the points lie on a card where our kernel can be built and makes the same noise as PyTorch."""
     if not points.is_cuda:
         return False
     from wordveil.engines.gpu.launches import CANNOT_BUILD  # noqa: PLC0415 - Triton comes with CUDA builds only
@@ -91,8 +91,8 @@ def makes_noise_in_one_step(points: Any) -> bool:
 def directions(count: int, dimension: int, key: NDArray[np.uint32], device: str) -> Any:
     """Draw vectors of length 1, uniform on the sphere, as float32 on the device.
 
-    Normal numbers come in pairs by Box and Muller's transformation, from 32 bits for the radius and 32 for the angle.
-    The radius is computed from whichever of u and 1-u is small, so that it is as finely spaced near 0 as far out.
+    Normal numbers come in pairs from the Box-Muller transformation, with 32 bits for the radius and 32 for the angle.
+    The radius is computed from the smaller of u and 1-u, so that its spacing near 0 is as fine as far out.
     """
     words, pairs = _pairs(count, dimension, key, device)
     words = words[:, :pairs]
@@ -103,5 +103,5 @@ def directions(count: int, dimension: int, key: NDArray[np.uint32], device: str)
     vectors = torch.cat([radius * torch.cos(angle), radius * torch.sin(angle)])[: count * dimension]
     vectors = vectors.reshape(count, dimension)
     lengths = vectors.to(torch.float64).square().sum(dim=1, keepdim=True).sqrt()
-    lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
+    lengths[lengths == 0.0] = 1.0  # a vector of zeros, which never happens, must not become NaN
     return vectors / lengths.to(torch.float32)

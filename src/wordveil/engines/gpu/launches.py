@@ -1,6 +1,6 @@
-"""Where the Triton kernels are launched: the one module that knows their grids and the shapes of their blocks.
+"""Launches the Triton kernels. The only module that knows their grids and the shapes of their blocks.
 
-Triton comes with the CUDA builds of PyTorch only, so this is imported where tensors lie on a card.
+Triton comes only with the CUDA builds of PyTorch, so this is imported only when tensors are on a card.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import triton
 
 from wordveil.engines.gpu import triton_kernels as kernels
 
-#: How many columns the products of a query and a word have: at most three powers of two.
+#: How the columns of a product of a query and a word are cut: into at most three powers of two.
 Parts = tuple[int, int, int]
 
-#: How the scan is cut: how many queries a half of a program's has, whether it has two halves, how many groups of words
-#: are loaded ahead, and how many warps work on it.
+#: The shape of the scan: how many queries are in a half of a program, whether it has two halves, how many groups of
+#: words to load ahead, and how many warps to use.
 Shape = tuple[int, bool, int, int]
 
-#: What is raised where a card, or its version of Triton, cannot build a kernel or does not have the room for it.
+#: What is raised if a card, or its version of Triton, cannot build a kernel or has too little room for it.
 CANNOT_BUILD = (triton.TritonError, RuntimeError)
 
-_TRIES = 4  # of which the first also builds
-_OFF = 1e-3  # how far products of float32 sums may differ, made in another order
-_SEATS = 64  # queries that are multiplied with one group of words at once
+_TRIES = 4  # the first one also builds
+_OFF = 1e-3  # how far products may differ whose float32 sums are made in another order
+_SEATS = 64  # queries to multiply with one group of words at once
 _SHARES = 8  # programs that share the queries of one group
-_ROOM = 32  # words that are listed for a query at most
-_NOISY, _ROUNDED, _RANKED = 8, 8, 8  # queries a program
+_ROOM = 32  # the most words to list for a query
+_NOISY, _ROUNDED, _RANKED = 8, 8, 8  # queries per program
 
 
 def shapes_of(width: int) -> tuple[Shape, ...]:
-    """Return how the scan of so many columns may be cut, what is sure to fit first.
+    """Return the possible shapes of a scan with this many columns; the first is sure to fit.
 
-    A program may have 227 KiB of shared memory. Two halves share what is loaded, so that half as much is read from the
+    A program may have 227 KiB of shared memory. Two halves share what is loaded, which halves the reads from the
     second-level cache, which is nearly as busy as the matrix units.
     """
     if width > 224:
@@ -44,14 +44,14 @@ def shapes_of(width: int) -> tuple[Shape, ...]:
 
 
 def chacha_words(key: Any, blocks: int) -> Any:
-    """Return so many ChaCha20 blocks of 16 numbers, one column per block."""
+    """Return `blocks` ChaCha20 blocks of 16 numbers, one column per block."""
     words = torch.empty((16, blocks), dtype=torch.int32, device=key.device)
     kernels.chacha_words[(triton.cdiv(blocks, 256),)](key, words, blocks, BLOCK=256, num_warps=4)
     return words
 
 
 def noisy_points(words: Any, pairs: int, points: Any, ids: Any, lengths: Any) -> Any:
-    """Add to the points of these words random directions times a length each; `words` are two rows of random words."""
+    """Add random directions, each times a length, to the points with these ids, from two rows of random words."""
     count, dimension = len(ids), points.shape[1]
     noisy = torch.empty((count, dimension), dtype=torch.float32, device=points.device)
     kernels.noisy_points[(triton.cdiv(count, _NOISY),)](
@@ -62,7 +62,7 @@ def noisy_points(words: Any, pairs: int, points: Any, ids: Any, lengths: Any) ->
 
 
 def rounded(queries: Any, bounds: Any, biases: int, width: int) -> tuple[Any, Any]:
-    """Return queries in bfloat16 with ones for the biases behind, and how far off the scan's products may be."""
+    """Return queries in bfloat16, followed by ones for the biases, and how far off the scan's products may be."""
     count, dimension = queries.shape
     coarse = torch.empty((count, width), dtype=torch.bfloat16, device=queries.device)
     error = torch.empty(count, dtype=torch.float32, device=queries.device)
@@ -74,7 +74,7 @@ def rounded(queries: Any, bounds: Any, biases: int, width: int) -> tuple[Any, An
 
 
 def group_maxima(queries: Any, words: Any, groups: int, group: int, parts: Parts, shape: Shape) -> tuple[Any, Any]:
-    """Return the largest product of each query with the words of each group, a row for each group, and with all."""
+    """Return the largest product of each query with each group of words, a row for each group, and with all words."""
     count = len(queries)
     maxima = torch.empty((groups, count), dtype=torch.float32, device=queries.device)
     largest = torch.empty(count, dtype=torch.float32, device=queries.device)
@@ -87,7 +87,7 @@ def group_maxima(queries: Any, words: Any, groups: int, group: int, parts: Parts
 
 
 def fastest_shape(queries: Any, words: Any, groups: int, group: int, parts: Parts) -> Shape:
-    """Return how the scan of these queries is cut best on this card; what is not right there is left out."""
+    """Return the fastest shape for the scan of these queries on this card. Skip shapes that give wrong results."""
     usual, *others = shapes_of(sum(parts))
     right, least = _timed(queries, words, groups, group, parts, usual)
     fastest, off = usual, _OFF * float(right.abs().mean())
@@ -100,7 +100,7 @@ def fastest_shape(queries: Any, words: Any, groups: int, group: int, parts: Part
 
 
 def _timed(queries: Any, words: Any, groups: int, group: int, parts: Parts, shape: Shape) -> tuple[Any, float]:
-    """Return the largest product of each query, and how many milliseconds finding it takes."""
+    """Return the largest product of each query, and how many milliseconds it took to find."""
     spent = []
     for _ in range(_TRIES):
         began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -113,9 +113,9 @@ def _timed(queries: Any, words: Any, groups: int, group: int, parts: Parts, shap
 
 
 def list_pairs(maxima: Any, least: Any, room: int) -> tuple[Any, Any, int]:
-    """List the queries and groups whose maximum is not below the query's least, in any order; say how many there are.
+    """List, in any order, the queries and groups whose maximum is not below the query's least. Return their number.
 
-    They are there only if they are no more than `room`.
+    The list is complete only if they are no more than `room`.
     """
     groups, count = maxima.shape
     row, group = torch.empty((2, room), dtype=torch.int64, device=maxima.device)
@@ -129,10 +129,10 @@ def list_pairs(maxima: Any, least: Any, room: int) -> tuple[Any, Any, int]:
 def first_of(
     queries: Any, coarse: Any, least: Any, row: Any, group: Any, of: Sequence[Any], size: int, parts: Parts
 ) -> tuple[Any, Any] | None:
-    """Return the best word of each query, and its product plus bias; None where too many words are as good.
+    """Return the best word of each query and its product plus bias; None if too many words are as good.
 
-    `row` and `group` are the pairs that may hold it, in the order of the groups; `of` are the words rounded, their
-    vectors and their biases.
+    `row` and `group` are the pairs that may hold it, ordered by group. `of` holds the rounded words, their vectors and
+    their biases.
     """
     rounded_words, vectors, bias = of
     count, groups = len(queries), len(bias) // size

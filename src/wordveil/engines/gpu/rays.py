@@ -1,8 +1,8 @@
-"""Calibration's rays on a device, where plain search is faster than lists and bounds.
+"""Calibration's rays on a device, where a plain search is faster than lists and bounds.
 
-On a processor `wordveil._mechanisms.laws.rays` avoids products of vectors. A GPU has matrix units that make them nearly
-free, so here every noisy point is made and its nearest word searched, exactly; the edges of the cells are computed as
-there.
+On a processor, `wordveil._mechanisms.laws.rays` avoids products of vectors. The matrix units of a GPU make them nearly
+free, so here every noisy point is made and its nearest word searched, exactly. The edges of the cells are computed as
+in that module.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class DeviceRays(Rays):
     def __init__(self, matrix: NDArray[np.float32], search: CertifiedSearch, device: str) -> None:
         super().__init__(matrix)
         self._search, self._device = search, device
-        self._turn = threading.Lock()  # one block of words at a time, so that their tables fit into its memory
+        self._turn = threading.Lock()  # one block of words at a time, so that the tables fit into the device's memory
         self._matrix = torch.as_tensor(matrix, device=device)
         self._distinct = torch.as_tensor(self._points, device=device)
 
@@ -39,7 +39,7 @@ class DeviceRays(Rays):
         scales: NDArray[np.floating[Any]],
         edges: NDArray[np.float64] | None = None,
     ) -> Landing:
-        """Find where each word lands in each direction at each scale of the noise; see `Rays.follow`."""
+        """Find where each word lands in each direction at each scale of the noise. See `Rays.follow`."""
         with self._turn:
             words = np.asarray(words, dtype=np.int64)
             rays = torch.as_tensor(np.asarray(directions * lengths[:, None], dtype=np.float32), device=self._device)

@@ -1,4 +1,4 @@
-"""Spaces whose points lie on a device, so that mechanisms made on them run there."""
+"""Spaces whose points lie on a device. Mechanisms made on them run there."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def check_cuda() -> None:
     """Refuse a machine whose PyTorch finds no CUDA device."""
     if not torch.cuda.is_available():
         raise OptionError(
-            "the engine gpu needs a CUDA device and a PyTorch built for CUDA, and finds none; choose the engine local."
+            "the engine gpu needs a CUDA device and a PyTorch built for CUDA, and found none; choose the engine local."
         )
 
 
 def on_device(space: Space, device: str) -> Space:
-    """Return the same space with its points on a device: "cuda", or "cpu" to try the same code without one."""
+    """Return the same space with its points on a device: "cuda", or "cpu" to run the same code without one."""
     if isinstance(space, EuclideanSpace):
         return PlacedEuclidean(space, device)
     if isinstance(space, PoincareSpace):
@@ -39,7 +39,7 @@ def on_device(space: Space, device: str) -> Space:
 
 
 class PlacedEuclidean(EuclideanSpace):
-    """An embedding whose vectors lie on a device; points may be PyTorch tensors or arrays."""
+    """An embedding whose vectors lie on a device. Points may be PyTorch tensors or arrays."""
 
     def __init__(self, base: EuclideanSpace, device: str) -> None:
         super().__init__(base.name, base.vocabulary, base.vectors, normalise=base.normalise, folder=base._folder)
@@ -72,13 +72,13 @@ class PlacedEuclidean(EuclideanSpace):
         return CertifiedSearch(self.directions, np.zeros(len(self)), self._device)
 
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
-        """Return the `k` other words of largest cosine, and those cosines."""
+        """Return the `k` other words with the largest cosine, and these cosines."""
         k = min(k, len(self) - 1)
         with _told():
             queries = torch.as_tensor(self.directions[ids], device=self._device)
             where, values = self._likeness_search.most(queries, k + 1)
             own = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=where.device)[:, None]
-            # the word itself goes last; of twins others may have pushed it out
+            # put the word itself last; twins may have pushed it out of the list
             order = (where == own).to(torch.int8).argsort(dim=1, stable=True)[:, :k]
             found = (some.gather(1, order).cpu().numpy() for some in (where, values))
             return tuple(np.asarray(one) for one in found)  # type: ignore[return-value] # two of them
@@ -105,13 +105,13 @@ class PlacedPoincare(PoincareSpace):
 
 
 class _HostSearch:
-    """A search on a device that takes and gives arrays, as `wordveil.spaces.products.BestProduct` does."""
+    """A search on a device that takes and returns arrays, like `wordveil.spaces.products.BestProduct`."""
 
     def __init__(self, search: DoubleSearch, device: str) -> None:
         self._search, self._device = search, device
 
     def best(self, queries: Points) -> tuple[NDArray[np.int64], Points]:
-        """Return the winning word of each query and its product plus bias."""
+        """Return the best word of each query, and its product plus bias."""
         if not len(queries):
             return np.empty(0, dtype=np.int64), np.empty(0)
         with _told():
@@ -120,7 +120,7 @@ class _HostSearch:
 
 
 class _Placed:
-    """The points of a space on a device, and noise around them; see `wordveil.spaces.space.Device`."""
+    """The points of a space on a device, and noise around them. See `wordveil.spaces.space.Device`."""
 
     def __init__(self, matrix: NDArray[np.float32], device: str) -> None:
         self._points = torch.as_tensor(matrix, device=device)
@@ -128,7 +128,7 @@ class _Placed:
         self._is_quick = makes_noise_in_one_step(self._points)
 
     def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Any:
-        """Add to the points of these words a random direction, times a length, times a matrix, all on the device."""
+        """Add a random direction, times a length, times a matrix, to the points with these ids, all on the device."""
         with _told():
             places = torch.as_tensor(np.asarray(ids, dtype=np.int64), device=self._device)
             long = torch.as_tensor(lengths.astype(np.float32), device=self._device)
@@ -139,13 +139,13 @@ class _Placed:
             return noise @ torch.as_tensor(stretch, device=self._device) + self._points[places]
 
     def rays(self, matrix: NDArray[np.float32]) -> DeviceRays:
-        """Return what follows noise among these points."""
+        """Return the object that follows noise among these points."""
         return DeviceRays(matrix, search_among(matrix, self._device), self._device)
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Report in one sentence, not in the driver's words, that a device failed or ran out of memory."""
+    """Report in one sentence of our own that a device failed or ran out of memory."""
     try:
         yield
     except RuntimeError as error:
@@ -156,12 +156,12 @@ def _told() -> Iterator[None]:
 
 
 def search_among(matrix: NDArray[np.float32], device: str) -> CertifiedSearch:
-    """Return the search for the nearest of these points by the Euclidean distance."""
+    """Return a search for the nearest of these points by Euclidean distance."""
     squares = np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64)
     return CertifiedSearch(matrix, -0.5 * squares, device)
 
 
 def _queries(points: Any, device: str) -> Any:
-    # Noise too long for float32 is clipped to what can be multiplied; that looks at the noisy point alone.
+    # Noise too long for float32 is clipped to what can be multiplied. That depends only on the noisy point.
     queries = torch.as_tensor(points, device=device).to(torch.float32)
     return torch.nan_to_num(queries, nan=0.0, posinf=_FARTHEST, neginf=-_FARTHEST).clamp_(-_FARTHEST, _FARTHEST)

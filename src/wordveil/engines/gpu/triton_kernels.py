@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """The CUDA kernels, written in Triton: noise from random words, and the steps of a search for the nearest word.
 
-They are launched in launches.py alone.
+Only launches.py launches them.
 """
 
 import triton
@@ -28,7 +28,7 @@ def _quarter(a, b, c, d):
 
 @triton.jit
 def chacha_words(key, words, blocks, BLOCK: tl.constexpr):
-    """Write ChaCha20 blocks (64-bit counter from 0, nonce 0), the first words of all blocks first."""
+    """Write ChaCha20 blocks (64-bit counter from 0, nonce 0), with the first words of all blocks first."""
     number = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     low = (number & 0xFFFFFFFF).to(tl.uint32)
     high = (number >> 32).to(tl.uint32)
@@ -92,7 +92,7 @@ def noisy_points(
     COLUMNS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Add to the points of some words directions, made of random words as in chacha.py, times a length each."""
+    """Add directions, made from random words as in chacha.py and each times a length, to the points with these ids."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, COLUMNS)
     is_row = row < count
@@ -102,7 +102,7 @@ def noisy_points(
     pair = tl.where(is_sine, number - pairs, number)
     first = tl.load(words + pair, mask=inside, other=0)
     second = tl.load(words + half + pair, mask=inside, other=0)
-    share = ((first & 0x7FFFFFFF).to(tl.float64) + 0.5) * 2.3283064365386962890625e-10  # 2^-32: of (0, 1/2)
+    share = ((first & 0x7FFFFFFF).to(tl.float64) + 0.5) * 2.3283064365386962890625e-10  # 2^-32: in (0, 1/2)
     radius = tl.sqrt((-2.0 * tl.log(tl.where(first < 0, share, 1.0 - share))).to(tl.float32))
     angle = (second.to(tl.float64) * 1.4629180792671596e-09).to(tl.float32)  # 2π·2^-32
     value = radius * tl.where(is_sine, tl.sin(angle), tl.cos(angle))
@@ -130,9 +130,9 @@ def round_queries(
     COLUMNS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Round queries to bfloat16, with ones for the biases behind, and say how far off the scan's products may be.
+    """Round queries to bfloat16, append ones for the biases, and bound the errors of the scan's products.
 
-    `bounds` holds what the words have to do with that: see `CertifiedSearch`.
+    `bounds` holds the words' part of that bound: see `CertifiedSearch`.
     """
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, COLUMNS)
@@ -185,10 +185,10 @@ def group_maxima(
     THIRD: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """Write the largest product of each query with the words of each group, and of all; a program takes some queries.
+    """Write the largest product of each query with each group of words, and with all words.
 
-    The columns are cut into at most three parts whose widths are powers of two, so that few are padding. A program that
-    takes its queries in two halves multiplies both with the words that it has loaded.
+    A program takes some of the queries. The columns are cut into at most three parts whose widths are powers of two, so
+    that little is padding. A program with two halves of queries multiplies both with the words it has loaded.
     """
     row = tl.program_id(0).to(tl.int64) * (2 * ROWS if TWICE else ROWS) + tl.arange(0, ROWS)
     inside = row < count
@@ -243,7 +243,7 @@ def group_maxima(
 
 @triton.jit
 def list_pairs(maxima, least, rows, groups, listed, count, group_count, room, EACH: tl.constexpr, BLOCK: tl.constexpr):
-    """List, in any order, the queries and groups whose maximum is not below the query's least; count all of them."""
+    """List, in any order, the queries and groups whose maximum is not below the query's least, and count them all."""
     row = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     inside = row < count
     bound = tl.load(least + row, mask=inside, other=0.0)
@@ -252,7 +252,7 @@ def list_pairs(maxima, least, rows, groups, listed, count, group_count, room, EA
         shown = inside & (group < group_count)
         value = tl.load(maxima + group * count + row, mask=shown, other=0.0)
         hit = shown & ((value < bound) == 0)
-        # one or two groups of a query in thousands: counting them one by one is cheaper than a sum in each step
+        # only one or two groups in a thousand are hits: counting them singly is cheaper than a sum in each step
         place = tl.atomic_add(listed + row * 0, 1, mask=hit, sem="relaxed")
         kept = hit & (place < room)
         tl.store(rows + place, row, mask=kept)
@@ -277,9 +277,9 @@ def list_words(
     SECOND: tl.constexpr,
     THIRD: tl.constexpr,
 ):
-    """List for each query, in any order, the words whose product is not below its least, and count all of them.
+    """List for each query, in any order, the words whose product is not below its least, and count them all.
 
-    `rows` are the queries that have to look at a group, one group after another; `starts` says where each begins.
+    `rows` are the queries that must look at a group, one group after another. `starts` says where each group begins.
     """
     group = tl.program_id(0).to(tl.int64)
     word = group * GROUP + tl.arange(0, GROUP)
@@ -329,7 +329,7 @@ def best_listed(
     COLUMNS: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """Write each query's listed word of largest product plus bias in double precision; of equals, the first."""
+    """Write each query's listed word with the largest product plus bias in double precision; of equals, the first."""
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, COLUMNS)
     is_row = row < count

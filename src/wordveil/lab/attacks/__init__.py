@@ -1,4 +1,4 @@
-"""Attacks on people rather than on words: who wrote a text, and whose texts trained a model.
+"""Attacks on people, not on words: who wrote a text, and whose texts trained a model.
 
 - `attack_authors`: who wrote a text, by `Koppel` or `CharacterSvm`, trained on clean or on veiled texts.
 - `MembershipAuditor`: whether a person's texts trained a language model; `Versatile` and `Incognito` are the query

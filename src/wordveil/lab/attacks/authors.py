@@ -15,14 +15,14 @@ from wordveil.extras import needs
 from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, plain
 
-#: The attackers, by what they learn from and what they attribute: clean texts only; veiled texts, knowing the authors
-#: from clean ones (static); veiled texts, after veiling the known texts themselves as well (adaptive).
+#: The attackers, by what they learn from and what they attribute: clean texts only; veiled texts, with clean texts by
+#: the authors (static); veiled texts, after veiling the known texts as well (adaptive).
 KINDS = {"clean": ("clean", "clean"), "static": ("clean", "veiled"), "adaptive": ("veiled", "veiled")}
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts and who wrote each."""
+    """Texts and their authors."""
 
     texts: Sequence[str]
     authors: Sequence[str]
@@ -71,10 +71,10 @@ class Attribution:
     method: str
     trained_on: str
     tested_on: str
-    right: Estimate  # the share of all texts that were attributed to their author
+    right: Estimate  # the share of all texts attributed to their author
     precision: Estimate  # the same among the texts for which an author was named
     blind: Estimate  # the share that would be right if the author with the most known texts were always named
-    authors: int  # how many authors there were to choose from
+    authors: int  # the number of authors to choose from
 
     @property
     def kind(self) -> str:
@@ -89,9 +89,9 @@ class Attribution:
 def attribute(
     attributor: Attributor, known: Corpus, unknown: Corpus, *, trained_on: str = "clean", tested_on: str = "clean"
 ) -> Attribution:
-    """Learn from known texts and attribute the unknown ones.
+    """Learn from known texts, and attribute the unknown ones.
 
-    The authors of the unknown texts are only used to count what was right.
+    The authors of the unknown texts only serve to count what was right.
     """
     if len(set(known.authors)) < 2:
         raise InputError("attribution needs texts by at least two authors.")
@@ -160,9 +160,9 @@ class Koppel:
     """Attributes texts to authors by repeated nearest neighbours (Koppel, Schler & Argamon 2011).
 
     Texts are vectors of the frequencies of *space-free character 4-grams*: four characters without a space between
-    them, or a shorter word as a whole. Again and again a random part of the features is chosen, and the author is found
-    whose known text has the largest cosine with the unknown one. An author's score is the share of the rounds they win;
-    below a threshold the answer is "don't know"; a threshold of 0 always names an author.
+    them, or a shorter word as a whole. In each round a random part of the features is chosen, and the author wins whose
+    known text has the largest cosine with the unknown one. An author's score is the share of rounds they win. Below a
+    threshold, the answer is "don't know"; a threshold of 0 always names an author.
     """
 
     name = "koppel"
@@ -177,7 +177,7 @@ class Koppel:
         self.threshold, self.seed = threshold, seed
 
     def fit(self, texts: Sequence[str], authors: Sequence[str]) -> Koppel:
-        """Learn from the known texts; all texts of an author count as one."""
+        """Learn from the known texts. All texts of an author count as one."""
         from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415 - an extra
 
         self.authors = sorted(set(authors))
@@ -193,7 +193,7 @@ class Koppel:
         return self
 
     def scores(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the share of times that each author (column) was the nearest to each text (row)."""
+        """Return how often each author (column) was the nearest to each text (row), as a share of the rounds."""
         unknown = self._counter.transform(texts).astype(np.float64)
         generator = np.random.default_rng(self.seed)
         size = self._known.shape[1]
@@ -205,7 +205,7 @@ class Koppel:
             part.data = unknown.data * chosen[unknown.indices]
             lengths = np.sqrt(squares @ chosen)
             cosines = part @ known / np.maximum(lengths, 1e-300)
-            # a text without any of the chosen features is near nobody: take an author at random, not the first
+            # a text without any of the chosen features is near nobody: choose a random author, not the first
             cosines += 1e-12 * generator.uniform(size=cosines.shape)
             won[np.arange(len(texts)), cosines.argmax(axis=1)] += 1
         return won / self.times
@@ -245,5 +245,5 @@ class CharacterSvm:
         return np.stack([-found, found], axis=1) if found.ndim == 1 else np.asarray(found)
 
 
-#: What tells authors apart; its `authors` are in the order of the columns of its `scores`.
+#: Attributes texts to authors. `authors` are in the order of the columns of `scores`.
 Attributor: TypeAlias = Koppel | CharacterSvm

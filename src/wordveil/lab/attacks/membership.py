@@ -2,7 +2,7 @@
 
 The auditor asks the model for the rank of each of the person's words among all words it would have expected there. A
 histogram of these ranks describes the person. To learn what the histograms of members look like, the auditor trains
-*shadow* models on people of their own, leaving some of them out, and a linear classifier on the histograms.
+*shadow* models on other people, leaving some of them out, and then a linear classifier on the histograms.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from wordveil.progress import Watch, ignore
 from wordveil.stats import Estimate, Facts
 from wordveil.text import tokenise
 
-#: What the attacker has: a model of clean texts; a model of veiled texts, with shadow models of clean ones; a model of
-#: veiled texts, with shadow models of veiled ones.
+#: What the attacker has: a model of clean texts; a model of veiled texts, and shadow models of clean ones; a model of
+#: veiled texts, and shadow models of veiled ones.
 PLANS = ("clean", "static", "adaptive")
 
-#: What the auditor asks about: the originals, or what was released of them.
+#: What the auditor asks about: the originals, or what was released from them.
 AUDITS = ("original", "released")
 
 _BINS = 60
@@ -39,14 +39,14 @@ _Lesson: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Membership(Facts):
-    """How well members were told from others."""
+    """How well members were told from non-members."""
 
     plan: str  # what the models were trained on
     asked: str  # what the auditor asked about
-    precision: Estimate  # the share of members among the people taken for members; NaN if nobody was
+    precision: Estimate  # the share of members among the people judged to be members; NaN if nobody was
     recall: Estimate  # the share of the members that were found
-    accuracy: Estimate  # the share of all people judged rightly; a coin gives ½
-    auc: Estimate  # how often a member scores above somebody else; ½ is chance
+    accuracy: Estimate  # the share of people judged correctly; ½ is chance
+    auc: Estimate  # how often a member scores above a non-member; ½ is chance
     shadows: int  # how many shadow models were trained
 
 
@@ -59,10 +59,10 @@ class _Person:
 
 
 class MembershipAuditor:
-    """Tells whose texts trained a model, after practising on people of its own.
+    """Finds out whose texts trained a model, after practising on other people.
 
-    A quarter of the people are members, a quarter are not, and the others are the auditor's own: each shadow model is
-    trained on a random half of them. What was practised on clean texts serves against every veil.
+    A quarter of the people are members, a quarter are not, and the rest are for practice: each shadow model is trained
+    on a random half of them. Practice on clean texts serves against every veil.
     """
 
     def __init__(
@@ -86,11 +86,11 @@ class MembershipAuditor:
     def attack(
         self, veil: Veiling | None = None, *, plans: Sequence[str] = PLANS, asked: str | Sequence[str] = "original"
     ) -> list[Membership]:
-        """Train a model on the members' texts, and tell who they were.
+        """Train a model on the members' texts, and find out who they were.
 
         `veil` rewrites texts before a model is trained on them. Asked about the originals, the auditor shows whether
-        veiling hides a person; asked about what was released, whether the model recognises the veiled text. There is
-        one answer for each, plan by plan.
+        veiling hides a person; asked about the released texts, whether the model recognises them. Returns a result for
+        each question, plan by plan.
         """
         questions = (asked,) if isinstance(asked, str) else tuple(asked)
         if veil is None and set(plans) != {"clean"}:
@@ -119,7 +119,7 @@ class MembershipAuditor:
         return self._clean
 
     def _practise(self, own: list[_Person], veiled: bool, abouts: Sequence[str]) -> dict[str, _Lesson]:
-        """Train shadow models and describe who is in them and who is not, for each kind of question."""
+        """Train shadow models, and describe who is in them and who is not, for each kind of question."""
         taught: dict[str, list[NDArray[np.float64]]] = {about: [] for about in abouts}
         answers = []
         for shadow in range(self._shadows):
@@ -133,7 +133,7 @@ class MembershipAuditor:
 
 
 def rank_features(ranks: NDArray[np.int64], words: int) -> NDArray[np.float64]:
-    """Return the histogram of ranks, as shares, in bins that grow with the rank; 0 is the first."""
+    """Return the histogram of ranks, as shares, in bins that grow with the rank. The first rank is 0."""
     edges = np.unique(np.floor(np.geomspace(1, words + 1, _BINS + 1)).astype(np.int64)) - 1
     edges[-1] = max(edges[-1], words)
     counts = np.histogram(ranks, bins=edges)[0]
@@ -177,7 +177,7 @@ def _describe(model: WordModel, persons: list[_Person], asked: str) -> NDArray[n
 def _classify(
     taught: NDArray[np.float64], answers: NDArray[np.int64], asked: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return how far on the members' side each person lies."""
+    """Return how far each person lies on the members' side."""
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415 - an extra
     from sklearn.preprocessing import Normalizer, StandardScaler  # noqa: PLC0415 - an extra
     from sklearn.svm import LinearSVC  # noqa: PLC0415 - an extra
@@ -187,7 +187,7 @@ def _classify(
 
 
 def _measure(plan: str, asked: str, scores: NDArray[np.float64], members: int, shadows: int) -> Membership:
-    """Sum up the scores, those of members first."""
+    """Summarise the scores. Those of members come first."""
     taken = scores > 0
     hits, false = int(taken[:members].sum()), int(taken[members:].sum())
     is_member = np.arange(len(scores)) < members
@@ -219,7 +219,7 @@ class ModelWords:
         return len(self._places) + _SPECIAL
 
     def pieces(self, texts: Iterable[str], longest: int) -> list[list[int]]:
-        """Return the texts as numbers of words, cut into pieces."""
+        """Return the texts as lists of word numbers, cut into pieces."""
         found = []
         for text in texts:
             numbers = [self._places.get(key, _UNKNOWN) for key in tokenise(text).keys]
@@ -234,9 +234,9 @@ class WordModelSize:
     words: int = 5000  # how many words it knows
     width: int = 96  # the size of its word vectors and of its state
     epochs: int = 20  # how often it sees its texts
-    batch: int = 32  # how many pieces of text make a step
+    batch: int = 32  # pieces of text per step
     rate: float = 4e-3  # the learning rate (Adam)
-    longest: int = 24  # how many words a piece of text has at most
+    longest: int = 24  # the most words in a piece of text
 
     def __post_init__(self) -> None:
         if min(self.words, self.width, self.epochs, self.batch, self.longest) < 1 or not self.rate > 0:
@@ -274,7 +274,7 @@ class WordModel:
         return self
 
     def ranks(self, texts: Sequence[str]) -> NDArray[np.int64]:
-        """Return the rank of every known word of the texts among all that the model expected there; 0 is the first."""
+        """Return the rank of every known word of the texts among the model's predictions there. The first is 0."""
         import torch  # noqa: PLC0415 - an extra, and slow to import
 
         found = [np.empty(0, dtype=np.int64)]
@@ -313,6 +313,6 @@ def _network(words: int, width: int) -> Any:
 
 
 def _expected(network: Any, inputs: Any) -> Any:
-    """Return a score of every word at every place of the inputs."""
+    """Return a score for every word at every place of the inputs."""
     states, _ = network["states"](network["vectors"](inputs))
     return network["scores"](states)

@@ -1,7 +1,7 @@
 """Query scramblers to compare a veil with: Versatile and Incognito, the baselines of the WSDM 2020 paper.
 
 They are re-implemented from the descriptions in that paper and in their own abstracts, because neither published code.
-What the descriptions leave open is chosen here in the simplest way and documented. Neither promises anything.
+Where the descriptions leave something open, the simplest choice is made and documented. Neither promises anything.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEIGHBOURS = 10
 
 
 def general_words(wordnet: WordNet) -> Callable[[str], list[str]]:
-    """Return a function that gives the words one step more general than a word, by its commonest meaning."""
+    """Return a function that lists the words one step more general than a word, by its commonest meaning."""
 
     def above(word: str) -> list[str]:
         for synset in wordnet.by_frequency(word)[:1]:
@@ -38,12 +38,12 @@ def general_words(wordnet: WordNet) -> Callable[[str], list[str]]:
 class Versatile:
     """Replaces a query by a more general one (Arampatzis, Drosatos & Efraimidis 2015).
 
-    *Semantic*: every content word becomes one of the words that are more general by a dictionary; a word that has none
-    stays. *Statistical*: the content words become as many other words that go with them: those that occur in the
-    reference texts that share a word with the query, and are most associated with these (pointwise mutual information)
-    among words that are at least as common as the query's own.
+    *Semantic*: every content word is replaced by a word that a dictionary gives as more general. A word without one
+    stays. *Statistical*: the content words are replaced by as many associated words. These occur in the reference texts
+    that share a word with the query, are most associated with them (pointwise mutual information), and are at least as
+    common as the query's own words.
 
-    `general` gives more general words, as `general_words` does; `reference` is public texts.
+    `general` returns more general words, like `general_words`. `reference` is public texts.
     """
 
     def __init__(
@@ -88,19 +88,19 @@ class Versatile:
             for other, count in with_them.items()
             if len(self._where[other]) >= common
         )
-        # where the reference knows none of the words, nothing is left of the query
+        # if the reference knows none of the words, nothing is left of the query
         return [scored[place][1] if place < len(scored) else "" for place in range(len(words))]
 
 
 class Incognito:
     """Replaces the words of a query that are risky to release (Masood, Vatsalan, Ikram & Kaafar 2018).
 
-    A word's risk is how much it singles out a person: ``-ln`` of the share of the reference's persons who use it, as a
-    share of the largest possible. A word riskier than the threshold becomes the nearest of its related words that is
-    less risky, or the least risky of them if none is. *With noise*, the choice falls on any of the less risky related
-    words at random, and every other content word is replaced likewise with a given probability.
+    A word's risk is how much it singles out a person: ``-ln`` of the share of people in the reference who use it,
+    divided by the largest possible value. A word riskier than the threshold is replaced by the nearest of its related
+    words that is less risky, or by the least risky one if none is. *With noise*, any of the less risky related words
+    may be chosen at random, and every other content word is replaced likewise with a given probability.
 
-    `reference` is public texts, each after its person; `noise` is the probability of replacing another word.
+    `reference` is public texts, each after its person. `noise` is the probability of replacing another word.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Incognito:
         self._related: dict[str, list[str]] = {}
 
     def risk(self, word: str) -> float:
-        """Return the risk of a word, from 0 (all persons use it) to 1 (at most one does)."""
+        """Return the risk of a word, from 0 (everybody uses it) to 1 (at most one person does)."""
         return 1.0 - math.log(max(1, self._users.get(word, 0))) / math.log(self._persons)
 
     def __call__(self, texts: Sequence[str]) -> list[str]:
@@ -139,7 +139,7 @@ class Incognito:
             return word
         related = self._neighbours(word)
         if not related:
-            return "" if risky else word  # the word is unknown, so nothing is known to be like it
+            return "" if risky else word  # the word is unknown, so it has no related words
         safer = [other for other in related if self.risk(other) < self.risk(word)]
         if self.noise:
             return str(self._generator.choice(safer or related))
@@ -162,7 +162,7 @@ def _content(text: str) -> list[str]:
 
 
 def _rewritten(text: str, scramble: Callable[[list[str]], list[str]]) -> str:
-    """Return the text with its content words scrambled and the others as they are."""
+    """Return the text with its content words scrambled, and the others unchanged."""
     tokens, left_alone = tokenise(text), stop_words()
     places = [place for place, key in enumerate(tokens.keys) if key not in left_alone]
     pieces = list(tokens.pieces)

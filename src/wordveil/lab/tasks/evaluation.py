@@ -1,4 +1,4 @@
-"""Doing a task on texts that are veiled in part, as a whole or not at all."""
+"""Does a task on texts that are veiled in training, in testing, in both or not at all."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from wordveil.text import RareWords, Veil
 
 Vectors = NDArray[np.float32]
 
-#: Rewrites texts, with the random numbers of a seed.
+#: Rewrites texts. The number is a seed.
 Rewriter: TypeAlias = Callable[[Sequence[str], int], list[str]]
 
-#: Which texts are veiled: those the model learns from, those it is tested on, or both.
+#: Which texts are veiled: those to learn from, those to test on, or both.
 WHEN = ("train", "test", "both")
 
-_LEAST = 1e-9  # the smallest ε that mechanisms take
+_LEAST = 1e-9  # the smallest ε that mechanisms accept
 
 
 class RandomWords(Mechanism[Space]):
-    """Replaces every word by one drawn uniformly from the vocabulary: perfect privacy, the least utility."""
+    """Replaces every word by one drawn uniformly from the vocabulary: perfect privacy, least utility."""
 
     name = "random"
     family = "draws from exact probabilities"
@@ -43,7 +43,7 @@ class RandomWords(Mechanism[Space]):
         super().__init__(space, _LEAST)  # the promise holds at every ε above 0
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by any word."""
+        """Replace each word by a uniform one."""
         return (entropy or Entropy()).below(np.full(len(ids), len(self.space)))
 
     @property
@@ -58,7 +58,7 @@ def veiled(
     """Return a rewriter that veils texts with a mechanism, whatever it promises."""
 
     def rewrite(texts: Sequence[str], seed: int) -> list[str]:
-        # Each word by itself, as in the papers.
+        # Each word is drawn separately, as in the papers.
         veil = Veil(mechanism, select=select, rare=rare, oov=oov, case="lower", once=None, seed=seed, unproven=True)
         return [release.text for release in veil.many(texts)]
 
@@ -66,12 +66,12 @@ def veiled(
 
 
 def random_words(space: Space, **options: Any) -> Rewriter:
-    """Return a rewriter that puts random words in place of the selected ones; its options are those of `veiled`."""
+    """Return a rewriter that replaces the selected words by random ones. Its options are those of `veiled`."""
     return veiled(RandomWords(space), **options)
 
 
 def remembered(rewrite: Rewriter) -> Rewriter:
-    """Return a rewriter that remembers its results, so that the same texts and seed are rewritten once."""
+    """Return a rewriter that remembers its results, so that the same texts and seed are rewritten only once."""
     known: dict[tuple[int, int], list[str]] = {}
 
     def recall(texts: Sequence[str], seed: int) -> list[str]:
@@ -88,8 +88,8 @@ def evaluate(
 ) -> Outcome:
     """Do a task.
 
-    Without `rewrite` the texts stay as they are and the task is done once. Tasks of similarity and of the odd one only
-    use the model's vectors and learn nothing, so `when` must be ``test`` or ``both`` for them.
+    Without `rewrite`, the texts stay as they are and the task is done once. Tasks of similarity and of the odd one out
+    use only the model's vectors and learn nothing, so `when` must be ``test`` or ``both`` for them.
     """
     if when not in WHEN:
         raise OptionError(f"when must be one of {', '.join(WHEN)}, not {when!r}.")
@@ -118,7 +118,7 @@ def _predictions(
 def answers_to(
     task: Task, model: AveragedVectors, learnt: list[Vectors], tested: list[Vectors], seed: int
 ) -> NDArray[np.float64]:
-    """Do a task whose texts have these mean vectors when they are learnt from and when they are tested on.
+    """Do a task, given the mean vectors of its texts for learning and for testing.
 
     Both are lists of arrays, one for each place of an example.
     """
@@ -138,9 +138,9 @@ def _by_likeness(task: Task, means: list[Vectors]) -> NDArray[np.float64]:
 def right_classes(
     task: Task, model: Model, learnt: NDArray[Any], tested: NDArray[Any], seed: int
 ) -> NDArray[np.float64]:
-    """Learn classes and predict them; return 1 for each tested example that was predicted right, 0 elsewhere.
+    """Learn classes and predict them. Return 1 for each tested example that was predicted correctly, otherwise 0.
 
-    `learnt` and `tested` are what the model sees of each example when it learns from it and when it is tested on it.
+    `learnt` and `tested` are the features of each example for learning and for testing.
     """
     right = np.empty(len(task))
     for train, test in task.splits():

@@ -26,14 +26,14 @@ _RATE = 2e-3
 
 
 def cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the cosine of each row with the row beside it; 0 where one of them is zero."""
+    """Return the cosine of each row with the row beside it; 0 if one of them is zero."""
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     products = np.einsum("ij,ij->i", left, right)
     return np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0)
 
 
 class Model(ABC):
-    """Learns classes from texts, which it reads through public word vectors, as an analyst does."""
+    """Learns classes from texts, which it reads through public word vectors, as an analyst would."""
 
     def __init__(self, space: EuclideanSpace) -> None:
         self.space = space
@@ -46,12 +46,12 @@ class Model(ABC):
         return [place for place in found if place >= 0]
 
     def known(self, task: Task) -> Task:
-        """Return the task without the examples that have a text without any known word."""
+        """Return the task without examples in which a text has no known word."""
         heard = [[bool(self.ids(text)) for text in column] for column in task.columns]
         return task.only(np.flatnonzero(np.all(heard, axis=0)))
 
     def means(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the mean vector of each text, a row each; zero for a text without a known word."""
+        """Return the mean vector of each text as a row; zeros for a text without a known word."""
         rows = [self.ids(text) for text in texts]
         lengths = np.array([len(row) for row in rows])
         words = np.fromiter((place for row in rows for place in row), np.int64, count=int(lengths.sum()))
@@ -61,24 +61,24 @@ class Model(ABC):
 
     @abstractmethod
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[Any]:
-        """Return what the model sees of the examples, a row each."""
+        """Return the features of the examples, a row each."""
 
     @abstractmethod
     def predict(
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
-        """Learn from examples with their classes and predict those of others."""
+        """Learn from examples with their classes, and predict those of others."""
 
 
 class AveragedVectors(Model):
     """Logistic regression on the mean vector of a text; for a pair of texts, on ``|a-b|`` and ``a*b``."""
 
     def features(self, columns: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-        """Return what the model sees of the examples, a row each."""
+        """Return the features of the examples, a row each."""
         return self.joined([self.means(column) for column in columns])
 
     def joined(self, means: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Return what the model sees of examples whose texts have these mean vectors, an array for each column."""
+        """Return the features of examples whose texts have these mean vectors, an array for each column."""
         if len(means) == 1:
             return means[0]
         left, right = means
@@ -87,10 +87,10 @@ class AveragedVectors(Model):
     def predict(
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
-        """Learn from examples with their classes and predict those of others."""
+        """Learn from examples with their classes, and predict those of others."""
         if len(np.unique(labels)) == 1:
             return np.full(len(test), labels[0])
-        # On one scale the solver needs few steps, and the same C means the same for every mechanism.
+        # On one scale, the solver needs few steps, and the same C means the same for every mechanism.
         middle, spread = train.mean(axis=0, dtype=np.float64), train.std(axis=0, dtype=np.float64)
         spread[spread == 0.0] = 1.0
         learnt, tested = (train - middle) / spread, (test - middle) / spread
@@ -100,7 +100,7 @@ class AveragedVectors(Model):
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
 
         fitted = LogisticRegression(C=_STRENGTH, max_iter=2000, random_state=seed)
-        with narrow_blas:  # its products are so small that threads only wait
+        with narrow_blas:  # the products are so small that threads would only wait
             fitted.fit(learnt, labels)
         return np.asarray(fitted.predict(tested), dtype=np.float64)
 
@@ -112,10 +112,10 @@ def _has_only_torch() -> bool:
 def logistic_by_torch(
     train: NDArray[np.float64], labels: NDArray[np.float64], test: NDArray[np.float64], strength: float, device: str
 ) -> NDArray[np.float64]:
-    """Do what scikit-learn's logistic regression does, where PyTorch can use a GPU: both find the one best solution.
+    """Do what scikit-learn's logistic regression does, with PyTorch, which can use a GPU. The optimum is unique.
 
-    It is the sum of the losses times `strength` and half the squared weights, without those of the intercepts; with two
-    classes there is one vector of weights, with more there is one for each.
+    The objective is the sum of the losses times `strength`, plus half the squared weights without the intercepts. With
+    two classes there is one vector of weights, with more there is one for each.
     """
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
@@ -148,7 +148,7 @@ def logistic_by_torch(
 
 
 class BiLstm(Model):
-    """A bidirectional LSTM over fixed word vectors, with the largest of its states over the text (PyTorch)."""
+    """A bidirectional LSTM over fixed word vectors, with the maximum of its states over the text (PyTorch)."""
 
     def __init__(self, space: EuclideanSpace, *, words: int = 120, hidden: int = 64, epochs: int = 4) -> None:
         super().__init__(space)
@@ -168,7 +168,7 @@ class BiLstm(Model):
     def predict(
         self, train: NDArray[Any], labels: NDArray[np.float64], test: NDArray[Any], seed: int
     ) -> NDArray[np.float64]:
-        """Learn from examples with their classes and predict those of others."""
+        """Learn from examples with their classes, and predict those of others."""
         import torch  # noqa: PLC0415 - an extra, and slow to import
 
         classes, targets = np.unique(labels, return_inverse=True)
@@ -216,7 +216,7 @@ def _scores(network: Any, rows: NDArray[np.int64], device: Any) -> Any:
 
     ids = torch.from_numpy(rows[:, : max(1, int((rows > 0).sum(axis=1).max()))]).to(device)
     states, _ = network["states"](network["words"](ids))
-    states = states.masked_fill((ids == 0).unsqueeze(2), -1.0)  # a state lies between -1 and 1
+    states = states.masked_fill((ids == 0).unsqueeze(2), -1.0)  # states lie between -1 and 1
     return network["out"](network["drop"](states.amax(dim=1)))
 
 

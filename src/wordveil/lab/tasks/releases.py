@@ -1,8 +1,8 @@
-"""The texts of tasks as one release: cut once, veiled as often as asked, and read as analysts and attackers read it.
+"""The texts of tasks as one release: cut once, veiled as often as needed, and read as analysts and attackers would.
 
-All of it is done on ids. What comes of a text is what a `Veil` releases and a `Reader` reads: words of the vocabulary
-are drawn by the mechanism, others are replaced by `OutsideWords`, and a function word that was drawn passes for one
-that was left alone.
+Everything works on ids. The result is what a `Veil` would release and a `Reader` would read: words of the vocabulary
+are drawn by the mechanism, others are replaced by `OutsideWords`, and a drawn function word looks like one that was
+left alone.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from wordveil.text import Document, Release, Veil
 from wordveil.text.replacing import OutsideWords
 from wordveil.text.tokens import is_number
 
-_REMEMBERED = 3 << 30  # bytes, for the distances that every reader of every release asks for
+_REMEMBERED = 3 << 30  # bytes, for the distances that every reader of every release needs
 
 Vectors = NDArray[np.float32]
 
-#: The drawn words taken for what they are: no reader at all.
+#: The drawn words taken at face value, without a reader.
 AS_IT_STANDS = "as it stands"
 
-#: The readers by name, from the weakest to the strongest; ``release`` is a network fitted on the release alone,
-#: ``shipped`` the network that comes with the package, ``context`` the same, adapted to the release.
+#: The readers by name, from weakest to strongest. ``release`` is a network fitted on the release only, ``shipped`` the
+#: network that comes with the package, and ``context`` the same, adapted to the release.
 READERS = ("table", "population", "release", "shipped", "context")
 
-#: Those of them that read by a network.
+#: The readers that use a network.
 NETWORKS = ("release", "shipped", "context")
 
 
 def readers_up_to(strongest: str) -> tuple[str, ...]:
-    """Return who reads a release where `strongest` is the strongest reader; of the networks only the one asked for."""
+    """Return the readers up to the `strongest`. Of the networks, only the one asked for is included."""
     if strongest not in READERS:
         raise OptionError(f"unknown reader {strongest!r}; choose one of {', '.join(READERS)}.")
     weaker = [name for name in READERS[: READERS.index(strongest)] if name not in NETWORKS]
@@ -58,20 +58,20 @@ def readers_up_to(strongest: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How releases are read."""
+    """How to read releases."""
 
     readers: tuple[str, ...] = ("table", "population")  # names of `READERS`
-    device: str | None = None  # where a network is fitted; PyTorch's choice if not given
-    steps: int | None = None  # of fitting a network, at most; its own number if not given
-    candidates: int | None = None  # words that a network looks for the original among; its own number if not given
-    effort: Effort | None = None  # how much to draw where a law is not exact
+    device: str | None = None  # where to fit a network; by default, PyTorch's choice
+    steps: int | None = None  # the most steps of fitting a network; by default, its own number
+    candidates: int | None = None  # words among which a network looks for the original; by default, its own number
+    effort: Effort | None = None  # how much to draw if a law is not exact
 
     def reader(self, name: str, mechanism: Mechanism[Any], select: str, vectors: Vectors) -> Reader:
         """Make a reader that is still to be fitted."""
-        # Given as an array the prior is the caller's own, and no table of an ε that nobody will ask for is cached.
+        # As an array, the prior counts as the caller's own, so no table of an ε that nobody will ask for is cached.
         prior = usage(mechanism.space)
         kind = "context" if name in NETWORKS else name
-        once = False  # as texts are veiled here
+        once = False  # because texts are veiled here word by word
         made = Reader(mechanism, kind=kind, select=select, vectors=vectors, prior=prior, effort=self.effort, once=once)
         if kind == "context":
             steps = 0 if name == "shipped" else self.steps
@@ -82,7 +82,7 @@ class Reading:
 def read_back(mechanism: Mechanism[Any], name: str, reading: Reading, *, vectors: Vectors, **chosen: Any) -> Rewriter:
     """Return a rewriter that veils texts, then puts a reader's likeliest word into every veiled place.
 
-    For models that need words: those that take vectors see more through the reader's own.
+    For models that need words. Models that take vectors get more from the reader's own vectors.
     """
     select = str(chosen.get("select", "all"))
 
@@ -97,7 +97,7 @@ def read_back(mechanism: Mechanism[Any], name: str, reading: Reading, *, vectors
 
 
 def _as_document(release: Release) -> Document:
-    """Return a release with where its words were replaced, as a release that is to be read gives it."""
+    """Return a release as a document, with the places where its words were replaced."""
     return Document(release.text, tuple((one.new_start, one.new_end) for one in release.replacements))
 
 
@@ -106,7 +106,7 @@ class Read:
     """What one reader makes of several veilings of the same texts."""
 
     outcomes: list[Outcome]  # for each task
-    right: NDArray[np.float64]  # for each veiling the share of the veiled words that are guessed right
+    right: NDArray[np.float64]  # for each veiling, the share of veiled words guessed correctly
     guessed: Estimate  # the same over all veilings, with an interval over texts
 
 
@@ -119,7 +119,7 @@ class TaskTexts:
         found = cutter.cut([text for task in tasks for text in task.texts], keep=True)
         words = [word for pieces in found.pieces for word in pieces[1::2]]
         unknown = np.flatnonzero(found.kinds == UNKNOWN)
-        # An unknown number becomes random digits, which the vocabulary does not know either.
+        # An unknown number becomes random digits, which the vocabulary does not have, either.
         self._outside = (
             unknown[[not is_number(words[place]) for place in unknown.tolist()]] if len(unknown) else unknown
         )
@@ -140,7 +140,7 @@ class TaskTexts:
         return counts / counts.sum()
 
     def veil(self, mechanism: Mechanism[Any], seed: int) -> Places:
-        """Return what a veil releases of the texts."""
+        """Return what a veil would release of the texts."""
         entropy = Entropy(seed)
         ids, veiled = self.clean.ids.copy(), self.clean.veiled
         ids[veiled] = mechanism.draw(ids[veiled], entropy)
@@ -158,9 +158,9 @@ class TaskTexts:
         repeats: int = 1,
         seed: int = 0,
     ) -> dict[str, Read]:
-        """Veil the texts and do the tasks with them as they stand, and as each reader reads them.
+        """Veil the texts, and do the tasks with them as they stand and as each reader reads them.
 
-        The readers are fitted on the whole release, for it is all there to be read before anything is learnt from it.
+        The readers are fitted on the whole release, because all of it can be read before anything is learnt from it.
         """
         return self.read_when(mechanism, model, reading, ("both",), repeats=repeats, seed=seed)["both"]
 
@@ -174,7 +174,7 @@ class TaskTexts:
         repeats: int = 1,
         seed: int = 0,
     ) -> dict[str, dict[str, Read]]:
-        """Do the same with texts that are veiled in training, in testing or in both, which are read only once."""
+        """Do the same with texts veiled in training, in testing or in both, reading them only once."""
         mechanism.space.remember(_REMEMBERED)
         table = self.table(model)
         clean = self._documents(self.clean, table)
@@ -216,7 +216,7 @@ class TaskTexts:
         return reader.read(released)
 
     def table(self, model: AveragedVectors) -> Vectors:
-        """Return the vector that the analyst has for each word of the mechanism; 0 for a word that they do not know."""
+        """Return the analyst's vector of each word of the mechanism; zeros for a word that they do not know."""
         known = model.space
         if known.vocabulary is self.space.vocabulary:
             return np.asarray(known.matrix, dtype=np.float32)
@@ -234,7 +234,7 @@ class TaskTexts:
     def _answers(
         self, model: AveragedVectors, documents: Vectors, clean: Vectors, when: str, seed: int
     ) -> list[NDArray[np.float64]]:
-        """Do every task with these document vectors, and those of the clean texts where not all are veiled."""
+        """Do every task with these document vectors, and those of the clean texts where only one part is veiled."""
         learnt, tested = {"train": (documents, clean), "test": (clean, documents)}.get(when, (documents, documents))
         jobs, first = [], 0
         for task in self.tasks:
@@ -245,14 +245,14 @@ class TaskTexts:
         return run(lambda job: answers_to(job[0], model, job[1], job[2], seed), jobs)
 
     def _hits(self, released: Places, guesses: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for each word of the originals that can be found whether it was."""
+        """Return, for each word of the originals that can be found, whether it was found."""
         found = np.zeros(len(released.ids), dtype=np.bool_)
         veiled = released.veiled
         found[veiled] = guesses == self.clean.ids[veiled]
         return found[self.clean.veiled]
 
     def _share(self, *hits: NDArray[np.bool_]) -> Estimate:
-        """Return the share of hits, with an interval over texts, whose words are no independent trials."""
+        """Return the share of hits, with an interval over texts, because words of a text are not independent."""
         texts = np.repeat(np.arange(len(self)), np.diff(self.clean.starts))[self.clean.veiled]
         trials = np.bincount(texts, minlength=len(self))
         counts = sum(np.bincount(texts, weights=one, minlength=len(self)) for one in hits)

@@ -1,4 +1,4 @@
-"""A task: texts, the right answers, how answers are scored, and how sure a score is."""
+"""A task: texts, the right answers, how to score answers, and how certain a score is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from wordveil.errors import InputError
 from wordveil.stats import Estimate, resampled
 
-#: The kinds of tasks: telling classes apart, rating how alike two texts are, finding the item that does not belong.
+#: The kinds of tasks: predicting classes, rating how alike two texts are, finding the item that does not belong.
 CLASSES, SIMILARITY, ODD = "classes", "similarity", "odd"
 
 _FOLDS = 5
@@ -21,20 +21,20 @@ _RESAMPLES = 400
 
 @dataclass(frozen=True)
 class Task:
-    """Examples, each of one or more texts, and the right answer to each."""
+    """Examples, each with one or more texts and the right answer."""
 
     name: str
     kind: str  # `CLASSES`, `SIMILARITY` or `ODD`
     columns: tuple[Sequence[str], ...]  # the texts: a column for each place of an example
     gold: NDArray[np.float64]  # the right answers: class numbers, ratings, or the place of the odd one
-    # which examples are the test; if not given, every example is tested once, by cross-validation
+    # which examples are for testing; if not given, every example is tested once, by cross-validation
     test: NDArray[np.bool_] | None = None
-    # which set each example is from, where the score is the mean over several sets
+    # which set each example comes from, if the score is the mean over several sets
     parts: NDArray[np.int64] | None = None
     measure: str = "accuracy"  # how it is scored
     note: str = ""  # how it differs from the task of the same name in papers
     folds: int = _FOLDS  # of the cross-validation
-    # whose each example is, where that is known: nobody is both learnt from and tested on
+    # the author of each example, if known; nobody's texts are used both to learn from and to test on
     authors: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
@@ -68,17 +68,17 @@ class Task:
         return [(np.setdiff1d(order, fold), fold) for fold in folds if len(fold)]
 
     def cross_validated(self, folds: int = _FOLDS) -> Task:
-        """Return the task with every example tested once, whatever its own test is."""
+        """Return the task with every example tested once, whatever its own test set is."""
         return replace(self, test=None, folds=folds)
 
     def limited(self, most: int, seed: int = 0) -> Task:
-        """Return the task on at most `most` examples, chosen at random."""
+        """Return the task on at most `most` random examples."""
         if len(self) <= most:
             return self
         return self.only(np.sort(np.random.default_rng(seed).permutation(len(self))[:most]))
 
     def only(self, kept: NDArray[np.int64]) -> Task:
-        """Return the task on these examples alone."""
+        """Return the task on these examples only."""
         return replace(
             self,
             columns=tuple([column[place] for place in kept] for column in self.columns),
@@ -91,7 +91,7 @@ class Task:
     def score(self, answers: NDArray[np.float64], chosen: NDArray[np.int64] | None = None) -> float:
         """Score answers to the tested examples.
 
-        An answer is 1 or 0 for right or wrong, or how alike two texts are. `chosen` is which examples to count, some
+        An answer is 1 or 0 for right or wrong, or how alike two texts are. `chosen` are the examples to count, some
         perhaps more than once.
         """
         chosen = np.arange(len(answers)) if chosen is None else chosen
@@ -149,9 +149,9 @@ def share_of_the_way(outcome: Outcome, random: Outcome, clean: Outcome, seed: in
 
 
 def share_over_veilings(outcome: Outcome, random: Outcome, clean: Outcome) -> Estimate:
-    """Return the share of the way of an accuracy, with Student's interval over the veilings, or over authors if known.
+    """Return the share of the way for an accuracy, with Student's interval over veilings, or over authors if known.
 
-    The two ends of the way are taken as they were measured.
+    The two ends of the way are taken as measured, without their errors.
     """
 
     def scores(one: Outcome) -> NDArray[np.float64]:
@@ -183,7 +183,7 @@ def mean_of(figures: Sequence[Estimate]) -> Estimate:
 def _estimate(
     compute: Callable[[Callable[[Outcome], float]], float], value: float, outcome: Outcome, seed: int
 ) -> Estimate:
-    """Return a figure made of scores, with its interval when examples and repetitions are drawn again."""
+    """Return a figure computed from scores, with its interval when examples and repetitions are resampled."""
     count = outcome.answers.shape[1]
     repetitions = np.random.default_rng([seed, 1])
     ends = resampled(

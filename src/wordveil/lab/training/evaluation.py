@@ -1,4 +1,4 @@
-"""How well an embedding tells what is a kind of what."""
+"""How well an embedding shows what is a kind of what."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from wordveil.lab.training.pairs import Pairs
 from wordveil.parallel import blocks, run
 
 _BLOCK = 128
-_GENERALITY = 1000.0  # how much a difference of radii counts in the score of Nickel & Kiela (2017)
+_GENERALITY = 1000.0  # the weight of a difference of radii in the score of Nickel & Kiela (2017)
 
 
 class Reconstruction(NamedTuple):
     """How well the pairs can be read off the distances."""
 
-    mean_rank: float  # the rank of a parent among all nodes that are not parents, as a mean over pairs; 1 is best
+    mean_rank: float  # of a parent among all nodes that are not parents, as a mean over pairs; 1 is best
     # of the parents among all other nodes, as a mean over nodes with a parent; 1 is best
     mean_average_precision: float
     nodes: int  # how many nodes were examined
@@ -32,7 +32,7 @@ def reconstruction(
 ) -> Reconstruction:
     """Measure mean rank and mean average precision of the pairs.
 
-    `sample` is how many nodes to examine, chosen at random; all if not given.
+    `sample` is how many random nodes to examine. The default is all of them.
     """
     indptr, parents = pairs.rows.indptr, pairs.rows.indices
     nodes = np.flatnonzero(np.diff(indptr))
@@ -61,11 +61,11 @@ def reconstruction(
 
 
 class HyperLex(NamedTuple):
-    """Rank correlation with people's ratings of "how much is this a kind of that"."""
+    """Rank correlation with human ratings of "how much is this a kind of that"."""
 
     correlation: float  # Spearman's ρ over the pairs that the embedding knows
-    covered: int  # how many those are
-    pairs: int  # how many there are
+    covered: int  # the number of these pairs
+    pairs: int  # the number of all pairs
 
 
 def read_hyperlex(path: Path | str) -> list[tuple[str, str, float]]:
@@ -88,7 +88,7 @@ def hyperlex(
 ) -> HyperLex:
     """Correlate the score ``-(1 + 1000(‖v‖ - ‖u‖))·d(u, v)`` for "u is a v" with the ratings.
 
-    Where a word has several nodes, the pair of nodes with the best score counts.
+    If a word has several nodes, the pair of nodes with the best score counts.
     """
     radii = shape.radii(points)
     norms = np.tanh(radii / 2) if shape.number else radii

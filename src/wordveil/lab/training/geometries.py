@@ -1,9 +1,9 @@
-"""The three geometries that embeddings are learnt in: where points start, how far apart they are, how they move.
+"""The three geometries to learn embeddings in: where points start, how far apart they are, and how they move.
 
-Gradients are Riemannian: the direction in which the distance grows fastest, by one unit a unit of length. Between two
-points they have the form ``near·(x - y) + own·x``, where a geometry gives the two numbers.
+Gradients are Riemannian: they point where the distance grows fastest, by one unit per unit of length. Between two
+points they have the form ``near·(x - y) + own·x``, where the geometry gives the two numbers.
 
-Each geometry has its number here, by which the CUDA kernels know it.
+Each geometry has a number, by which the CUDA kernels know it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from wordveil.spaces.hyperbolic_geometry import BallPoints, exp_map, hyperboloid
 
 Floats = NDArray[np.float64]
 
-_CLOSE = 1e-12  # sinh(d) of points that count as equal, where no direction leads apart
+_CLOSE = 1e-12  # sinh(d) of points that count as equal, between which no direction is defined
 _FIRST = 1e-3  # points start in a cube of this half width around the origin
-#: No step is longer than this, whatever the rate, at a sharpness of 1.
+#: The longest step, whatever the rate, at a sharpness of 1.
 LONGEST_STEP = 1.0
-#: No point goes further from the origin than this: there 1-‖x‖² is 1e-9 and still has seven digits.
+#: The largest distance of a point from the origin. There, 1-‖x‖² is 1e-9 and still has seven digits.
 FARTHEST = 22.0
 
 
@@ -38,13 +38,13 @@ class Slopes(NamedTuple):
 
 
 class Geometry(ABC):
-    """One way to hold points and to measure between them."""
+    """One way to represent points and measure distances between them."""
 
     name: ClassVar[str]
     number: ClassVar[int]
 
     def first(self, nodes: int, dimension: int, generator: np.random.Generator) -> Floats:
-        """Return where the points start: close to the origin, none at it."""
+        """Return where the points start: close to the origin, but none at it."""
         return generator.uniform(-_FIRST, _FIRST, (nodes, dimension))
 
     @abstractmethod
@@ -56,11 +56,11 @@ class Geometry(ABC):
 
     @abstractmethod
     def moved(self, points: Floats, step: Floats, longest: float) -> Floats:
-        """Return where a step leads: a tangent vector in the points' own coordinates, cut to the longest allowed."""
+        """Return where a step leads. It is a tangent vector in the points' coordinates, cut to `longest`."""
 
     @abstractmethod
     def rows(self, some: Floats, points: Floats) -> Floats:
-        """Return a row for each of some points: numbers that order all points by their distance."""
+        """Return, for each of some points, a row of numbers that order all points by their distance."""
 
     @abstractmethod
     def radii(self, points: Floats) -> Floats:
@@ -68,7 +68,7 @@ class Geometry(ABC):
 
     @abstractmethod
     def hyperboloid(self, points: Floats) -> Floats:
-        """Return the points' coordinates on the hyperboloid, as a Poincaré space keeps them."""
+        """Return the points' coordinates on the hyperboloid, as a Poincaré space stores them."""
 
 
 class EuclideanGeometry(Geometry):
@@ -89,7 +89,7 @@ class EuclideanGeometry(Geometry):
         return points + step * _shortening(np.linalg.norm(step, axis=1), longest)[:, None]
 
     def rows(self, some: Floats, points: Floats) -> Floats:
-        """Return rows of half squared distances, less what is the same in a row."""
+        """Return rows of half the squared distances, without terms that are constant in a row."""
         return 0.5 * (points**2).sum(axis=1) - some @ points.T
 
     def radii(self, points: Floats) -> Floats:
@@ -102,7 +102,7 @@ class EuclideanGeometry(Geometry):
 
 
 class PoincareGeometry(Geometry):
-    """The ball of Nickel & Kiela (2017), with steps along geodesics where they take straight ones."""
+    """The ball of Nickel & Kiela (2017), with steps along geodesics where they use straight ones."""
 
     name = "poincare"
     number = 1
@@ -141,7 +141,7 @@ class PoincareGeometry(Geometry):
 class LorentzGeometry(Geometry):
     """The hyperboloid of Nickel & Kiela (2018), with steps along geodesics.
 
-    A point is its space-like coordinates; the time-like one follows from them.
+    A point is stored as its space-like coordinates; the time-like one follows from them.
     """
 
     name = "lorentz"
@@ -151,7 +151,7 @@ class LorentzGeometry(Geometry):
         """Return distances and gradients."""
         x0 = np.sqrt(1.0 + np.einsum("ij,ij->i", x, x))[:, None]
         y0 = np.sqrt(1.0 + np.einsum("ijk,ijk->ij", y, y))
-        later = np.einsum("ijk,ijk->ij", difference, x[:, None] + y) / (x0 + y0)  # x0 - y0, with all its digits
+        later = np.einsum("ijk,ijk->ij", difference, x[:, None] + y) / (x0 + y0)  # x0 - y0, without losing digits
         # sinh²(d/2) by way of the ball, where little cancels
         apart = (1.0 + y0)[:, :, None] * difference - later[:, :, None] * y
         s2 = np.einsum("ijk,ijk->ij", apart, apart) / (4.0 * (1.0 + x0) * (1.0 + y0))

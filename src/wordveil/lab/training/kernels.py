@@ -1,8 +1,8 @@
 # mypy: ignore-errors
-"""Training steps as two CUDA kernels, written in Triton: gradients of a batch, and moves of the points.
+"""Training steps as two CUDA kernels, written in Triton: one for the gradients of a batch, one that moves the points.
 
-They compute what `wordveil.lab.training.steps` computes. A pair with its negatives is one program, so that nothing
-but points and gradients goes through memory.
+They compute the same as `wordveil.lab.training.steps`. A pair and its negatives make one program, so that only points
+and gradients go through memory.
 """
 
 import triton
@@ -48,7 +48,7 @@ def add_gradients(
     else:
         end = ((bits * nodes) >> 32).to(tl.int64)
     end = tl.where(row == 0, tl.load(parent + chosen), end)
-    # A bit for every hash of a known pair: all parents of u are found, and now and then a node that is none.
+    # A bit for every hash of a known pair. It finds all parents of u, and sometimes a node that is none.
     key = (u * nodes + end).to(tl.uint64) * 0x9E3779B97F4A7C15
     place = (key >> (64 - KNOWN_BITS)).to(tl.int64)
     is_known = (tl.load(known + (place >> 5)) >> (place & 31).to(tl.int32)) & 1
@@ -121,7 +121,7 @@ def move_points(
     BLOCK: tl.constexpr,
     GEOMETRY: tl.constexpr,
 ):
-    """Move every point that was touched by its gradient, and clear sums and counts."""
+    """Move every point that has a gradient, and clear sums and counts."""
     rate, longest, farthest = tl.load(limits), tl.load(limits + 1), tl.load(limits + 2)
     node = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     count = tl.load(counts + node, mask=node < nodes, other=0)

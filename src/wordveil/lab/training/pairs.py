@@ -1,4 +1,4 @@
-"""IS-A pairs: reading, filtering, closing."""
+"""IS-A pairs: reading, filtering, and closing them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from wordveil.errors import FileError, InputError, OptionError
 
-_MOST_PAIRS = 100_000_000  # a closure beyond this comes from cycles in noisy pairs, and would not fit in memory
+_MOST_PAIRS = 100_000_000  # a larger closure comes from cycles in noisy pairs, and would not fit in memory
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Pairs:
 
     @classmethod
     def of(cls, pairs: Collection[tuple[str, str]], names: Collection[str] = (), *, hidden: int = 0) -> Pairs:
-        """Make pairs of names; nodes come in the order of `names`, then as they first appear."""
+        """Make pairs from names. Nodes come in the order of `names`, then of their first appearance."""
         ids = {name: place for place, name in enumerate(names)}
         flat = np.array([[ids.setdefault(name, len(ids)) for name in pair] for pair in pairs], dtype=np.int32)
         flat = flat.reshape(-1, 2)
@@ -74,9 +74,9 @@ class Pairs:
         leave_out: Collection[str] = (),
         min_links: int = 0,
     ) -> Pairs:
-        """Keep the pairs that pass all filters, and the nodes still in a pair.
+        """Keep the pairs that pass all filters, and the nodes that are still in a pair.
 
-        Nodes in fewer than `min_links` pairs are removed with their pairs until none is left.
+        Nodes in fewer than `min_links` pairs are removed with their pairs, repeatedly, until there are none.
         """
         good = np.array(
             [(vocabulary is None or name in vocabulary) and name not in leave_out for name in self.names], dtype=bool
@@ -102,7 +102,7 @@ class Pairs:
         )
 
     def closed(self) -> Pairs:
-        """Add every pair that follows: a kind of a kind is a kind. Added pairs count once."""
+        """Add all implied pairs: a kind of a kind is a kind. Added pairs count once."""
         reach = self.rows
         step = reach
         while True:
@@ -128,7 +128,7 @@ class Pairs:
         return self._taking(shown[self.child] & shown[self.parent], shown)
 
     def reduced(self) -> Pairs:
-        """Leave out the pairs that follow from two others; of closed pairs this leaves the steps of the hierarchy.
+        """Leave out pairs that follow from two others. From closed pairs, this leaves the steps of the hierarchy.
 
         Pairs that go both ways, as between synonyms, stay.
         """
@@ -142,7 +142,7 @@ class Pairs:
         return replace(self, child=child.astype(np.int32), parent=parent.astype(np.int32), counts=np.ones(len(child)))
 
     def below(self, root: str) -> Pairs:
-        """Keep the pairs between kinds of `root` and `root` itself; needs closed pairs."""
+        """Keep the pairs between kinds of `root` and `root` itself. The pairs must be closed."""
         if root not in self.names:
             raise OptionError(f"there is no node {root!r} among the pairs.")
         top = self.names.index(root)
@@ -186,7 +186,7 @@ def _count(fields: list[str], place: str) -> float:
 
 
 def write_pairs(path: Path | str, pairs: Pairs) -> None:
-    """Write pairs in the form that `read_pairs` reads."""
+    """Write pairs in the format that `read_pairs` reads."""
     with Path(path).open("w", encoding="utf-8", newline="\n") as out:
         for child, parent, count in zip(pairs.child, pairs.parent, pairs.counts, strict=True):
             tail = "" if count == 1 else f"\t{count:g}"

@@ -1,4 +1,4 @@
-"""Training steps: what those on the processor and on a CUDA device have in common, and both of them."""
+"""Training steps, on the processor and on a CUDA device."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ _TABLE = 1 << 20
 _POWER = 0.75
 
 _HASH = 0x9E3779B97F4A7C15
-_BITS_A_PAIR = 1024  # bits per known pair in their table: one negative in this many is lost by chance
+_BITS_A_PAIR = 1024  # bits per known pair in their table; one negative in this many is lost by chance
 _MOST_BITS = 33
 
 
 class Steps(ABC):
-    """Moves the points, one batch of pairs after the other.
+    """Moves the points, one batch of pairs after another.
 
-    For each pair the loss is ``-log(e^{-s·d(u,v)} / Σ e^{-s·d(u,v')})``, the sum over the parent ``v`` and random nodes
-    ``v'`` that are no parents of ``u``, with s the sharpness. A node's gradients of one batch are summed and divided by
-    the square root of how many they are: roots occur in every other pair, and would otherwise be thrown around.
+    For each pair the loss is ``-log(e^{-s·d(u,v)} / Σ e^{-s·d(u,v')})``, where s is the sharpness and the sum is over
+    the parent ``v`` and random nodes ``v'`` that are not parents of ``u``. The gradients of a node in one batch are
+    summed and divided by the square root of their number. Without that, roots would be thrown around, because they
+    occur in every other pair.
 
     Steps are divided by the sharpness, so that the training takes the same course at another scale. If weighted, pairs
-    are drawn in proportion to their counts instead of each once an epoch.
+    are drawn in proportion to their counts instead of once per epoch.
     """
 
     def __init__(
@@ -59,15 +60,15 @@ class Steps(ABC):
 
     @abstractmethod
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
-        """Go once through the pairs and return the mean loss.
+        """Go through the pairs once, and return the mean loss.
 
-        `rate` is the length of a step by a gradient of length 1. Popular negatives are drawn by how many pairs a node
-        is a parent in, to the power 0.75, instead of uniformly.
+        `rate` is the length of a step for a gradient of length 1. Popular negatives are drawn in proportion to the
+        number of pairs in which a node is a parent, to the power 0.75, and not uniformly.
         """
 
 
 def popular_nodes(pairs: Pairs) -> NDArray[np.int64]:
-    """Return a table in which each node appears in proportion to its number of pairs as a parent, to the power 0.75."""
+    """Return a table with each node in proportion to its number of pairs as a parent, to the power 0.75."""
     weights = np.bincount(pairs.parent, minlength=len(pairs.names)) ** _POWER
     return np.repeat(np.arange(len(weights)), np.ceil(weights * (_TABLE / weights.sum())).astype(np.int64))
 
@@ -90,7 +91,7 @@ class CpuSteps(Steps):
         return self._points
 
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
-        """Go once through the pairs and return the mean loss."""
+        """Go through the pairs once, and return the mean loss."""
         generator = np.random.default_rng(seed)
         pairs = len(self._child)
         if self.weighted:
@@ -135,7 +136,7 @@ class CpuSteps(Steps):
         return float((self.sharpness * (pull.distance[:, :1] - nearest) + np.log(sums)).sum())
 
     def _live(self, u: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which ends take part: the parent, and nodes that are neither the child itself nor a parent of it."""
+        """Return which ends count: the parent, and nodes that are neither the child itself nor one of its parents."""
         keys = u[:, None] * self._nodes + ends
         place = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
         live = (self._known[place] != keys) & (ends != u[:, None])
@@ -198,7 +199,7 @@ class CudaSteps(Steps):
         return torch.searchsorted(self._sums, aim, right=True).clamp_(max=pairs - 1)
 
     def epoch(self, rate: float, batch: int, *, popular: bool, seed: list[int]) -> float:
-        """Go once through the pairs and return the mean loss."""
+        """Go through the pairs once, and return the mean loss."""
         from wordveil.lab.training.kernels import add_gradients, move_points  # noqa: PLC0415
 
         pairs = len(self._child)
@@ -207,7 +208,7 @@ class CudaSteps(Steps):
         block = max(1, 1024 // width)
         seeds = np.random.default_rng(seed).integers(0, 2**31 - 1, 1 + -(-pairs // batch)).tolist()
         order = self._order(seeds.pop())
-        # in a tensor, because Triton would pass Python's numbers as 32-bit floats
+        # in a tensor, because Triton would pass Python numbers as 32-bit floats
         farthest = (math.inf, math.tanh(FARTHEST / 2), math.sinh(FARTHEST))[self.shape.number]
         limits = self._put(np.array([rate / self.sharpness, LONGEST_STEP / self.sharpness, farthest, self.sharpness]))
         same = {"DIMENSION": dimension, "WIDTH": width, "GEOMETRY": self.shape.number}

@@ -1,4 +1,4 @@
-"""The training itself: epochs, rates, progress, checkpoints, and the space that is written in the end."""
+"""The training loop: epochs, rates, progress, checkpoints, and writing the space at the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEVICES = ("auto", "cpu", "cuda")
 _BURN_IN_RATE = 0.1
 _STEPS_AN_EPOCH = 64
 _BATCHES = (64, 8192)
-_SAMPLE = 500  # nodes looked at for the progress
+_SAMPLE = 500  # nodes to examine for the progress
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 
@@ -36,17 +36,17 @@ class Training:
     """How to train.
 
     The burn-in runs at a tenth of the rate and with popular negatives, to find good angles. A space trained at a
-    sharpness of 4 is about a quarter of the size of one trained at 1, in the same order; docs/hyperbolic.md says why
+    sharpness of 4 is about a quarter of the size of one trained at 1, in the same order. docs/hyperbolic.md says why
     noise needs a small one.
     """
 
-    dimension: int = 10  # how many coordinates a point has
-    geometry: str = "lorentz"  # the ball, the hyperboloid, or flat space for comparison
+    dimension: int = 10  # the number of coordinates of a point
+    geometry: str = "lorentz"  # lorentz (hyperboloid), poincare (ball), or euclidean for comparison
     epochs: int = 200  # how often every pair is seen
     negatives: int = 50  # how many random nodes each pair is compared with
-    rate: float = 0.3  # the length of a step by a gradient of length 1; falls linearly to 0 after the burn-in
+    rate: float = 0.3  # the length of a step for a gradient of length 1; falls linearly to 0 after the burn-in
     burn_in: int = 10
-    batch: int | None = None  # how many pairs make a step; by default an epoch has about 64 steps of 64 to 8,192 pairs
+    batch: int | None = None  # pairs per step; by default, an epoch has about 64 steps of 64 to 8,192 pairs
     sharpness: float = 1.0
     weighted: bool = False  # draw pairs in proportion to their counts
     seed: int = 0
@@ -62,7 +62,7 @@ class Training:
             raise OptionError("burn_in and seed must be 0 or more, and batch at least 1.")
 
     def batch_for(self, pairs: int) -> int:
-        """Return how many pairs make a step."""
+        """Return the number of pairs per step."""
         return self.batch or int(np.clip(pairs // _STEPS_AN_EPOCH, *_BATCHES))
 
     def rate_at(self, epoch: int) -> float:
@@ -82,7 +82,7 @@ class Progress(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What came out: the points, how to read them, and how long it took."""
+    """The result: the points, how to read them, and how long it took."""
 
     shape: Geometry
     points: Floats
@@ -104,7 +104,7 @@ def train(
     """Learn where the nodes are.
 
     The state is written to `checkpoint` every half minute and at the end. To resume from it, the pairs and the training
-    must be the same; without one the training begins anew. `evaluate_every` is how many epochs lie between two
+    must be the same. If there is none, the training starts anew. `evaluate_every` is the number of epochs between two
     reconstructions of a sample of nodes, for the progress.
     """
     if not len(pairs):
@@ -166,7 +166,7 @@ def _begin(pairs: Pairs, training: Training, shape: Geometry, checkpoint: Path |
         raise FileError(f"the checkpoint {checkpoint} is damaged; delete it and start again.") from None
     if fingerprint != _fingerprint(pairs, training):
         raise OptionError(
-            f"the checkpoint {checkpoint} is of other pairs or another training; use the same, or do not resume."
+            f"the checkpoint {checkpoint} belongs to other pairs or another training; use the same, or do not resume."
         )
     return points, epoch, seconds
 
@@ -193,7 +193,7 @@ def to_space(name: str, trained: Trained, pairs: Pairs, facts: dict[str, Any] | 
 
 
 def write_trained(folder: Path, trained: Trained, pairs: Pairs, facts: dict[str, Any]) -> None:
-    """Write what was learnt: a Poincaré space, or the vectors of a Euclidean embedding."""
+    """Write the result: a Poincaré space, or the vectors of a Euclidean embedding."""
     folder.mkdir(parents=True, exist_ok=True)
     if trained.shape.name == "euclidean":
         names = pairs.visible().names
@@ -203,7 +203,7 @@ def write_trained(folder: Path, trained: Trained, pairs: Pairs, facts: dict[str,
 
 
 def write_forms(folder: Path, wordnet: WordNet) -> None:
-    """Put WordNet's lists of irregular forms and its notice beside a space of its words."""
+    """Copy WordNet's lists of irregular forms and its notice beside a space of its words."""
     for name in _FORMS:
         if (wordnet.folder / name).is_file():
             shutil.copyfile(wordnet.folder / name, folder / name)

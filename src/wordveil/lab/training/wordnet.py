@@ -1,4 +1,4 @@
-"""WordNet's database files: synsets, senses of words, what is a kind of what, and the IS-A pairs of all that."""
+"""WordNet's database files: synsets, senses of words, their hierarchy, and its IS-A pairs."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from typing import NamedTuple
 from wordveil.errors import FileError, InputError
 from wordveil.lab.training.pairs import Pairs
 
-#: The parts of speech that have a hierarchy, with the letter and the number that WordNet's files call them by.
+#: The parts of speech with a hierarchy, and the letter and number by which WordNet's files call them.
 PARTS = {"noun": ("n", "1"), "verb": ("v", "2")}
 
 _IS_A = ("@", "@i")  # is a kind of, is an instance of
 
 
 class Synset(NamedTuple):
-    """A set of words of one meaning: its part of speech and its place in the file are its name."""
+    """A set of words with one meaning, identified by its part of speech and its place in the file."""
 
     part: str
     offset: int
 
 
 class WordNet:
-    """The hierarchy of nouns and verbs, read from the database files when it is first asked for.
+    """The hierarchy of nouns and verbs, read from the database files when it is first needed.
 
     The folder holds ``data.noun``, ``index.noun``, ``data.verb`` and ``index.verb``, plain or gzipped, and, to tell
     common senses from rare ones, ``cntlist.rev``.
@@ -82,7 +82,7 @@ class WordNet:
 
     @cached_property
     def notice(self) -> str:
-        """WordNet's licence, as its files carry it."""
+        """WordNet's licence, from its files."""
         lines = itertools.takewhile(lambda line: line.startswith(" "), self._lines("data.noun"))
         return "\n".join(line.strip().partition(" ")[2].rstrip() for line in lines) + "\n"
 
@@ -93,7 +93,7 @@ class WordNet:
         return list(self._data[part][0])
 
     def lemmas(self, synset: Synset) -> tuple[str, ...]:
-        """Return the words of a synset, as WordNet spells them: ``_`` for a space."""
+        """Return the words of a synset, as WordNet spells them, with ``_`` for a space."""
         return self._data[synset.part][0][synset]
 
     def parents(self, synset: Synset) -> tuple[Synset, ...]:
@@ -101,7 +101,7 @@ class WordNet:
         return self._data[synset.part][1][synset]
 
     def ancestors(self, synset: Synset) -> frozenset[Synset]:
-        """Return everything a synset is a kind of, all the way up."""
+        """Return everything that a synset is a kind of, all the way up."""
         waiting = [synset]
         while waiting:  # not recursive: a chain may be longer than Python's stack
             last = waiting[-1]
@@ -165,7 +165,7 @@ class WordNet:
         return self._counts.get((synset.part, word, sense), 0)
 
     def by_frequency(self, word: str) -> list[Synset]:
-        """Return the meanings of a word, the commonest first; of equals nouns before verbs."""
+        """Return the meanings of a word, the commonest first; of equally common ones, nouns before verbs."""
         return sorted(self.senses(word), key=lambda synset: -self.frequency(word, synset))
 
     def name(self, synset: Synset) -> str:
@@ -178,7 +178,7 @@ class WordNet:
 def synset_pairs(wordnet: WordNet, parts: Sequence[str] = ("noun",)) -> Pairs:
     """Return the closure of the hierarchy: every synset with everything it is a kind of.
 
-    Of the nouns of WordNet 3.0 these are 743,241 pairs of 82,115 synsets, on which embeddings are compared.
+    For the nouns of WordNet 3.0, these are 743,241 pairs of 82,115 synsets, the usual benchmark of embeddings.
     """
     names = {synset: wordnet.name(synset) for part in parts for synset in wordnet.synsets(part)}
     pairs = [(name, names[above]) for synset, name in names.items() for above in sorted(wordnet.ancestors(synset))]
@@ -196,10 +196,10 @@ def word_pairs(
     """Return the closure of the hierarchy between words.
 
     A word stands for its commonest meaning, so that *state* is what *ohio* is and not what matter has. Synonyms are
-    kinds of each other. A meaning on the way up that is the commonest one of no word of the vocabulary
-    (*dance music*, between *techno* and *music*) is a hidden node: it helps the training and is no word of the
-    space. With `bases`, which gives the part of speech and base form of everything a word may be a form of, a form of a
-    commoner word is left out: *years* has a meaning of its own (old age), but is the plural of *year*.
+    kinds of each other. A meaning on the way up may be nobody's commonest meaning, such as *dance music* between
+    *techno* and *music*. It becomes a hidden node, which helps the training and is not a word of the space. `bases`
+    returns the part of speech and base form of everything a word may be a form of. With it, a form of a commoner word
+    is left out: *years* has a meaning of its own (old age), but is the plural of *year*.
     """
     main: dict[str, Synset] = {}
     for word in vocabulary:
@@ -209,7 +209,7 @@ def word_pairs(
             main[word] = senses[0]
     above = set[Synset]().union(*map(wordnet.ancestors, main.values()))
     for word, synset in main.items():
-        if not wordnet.parents(synset) and synset not in above:  # alone in its meaning: the next one that is not
+        if not wordnet.parents(synset) and synset not in above:  # no relations in this meaning: use the next that has
             others = (one for one in wordnet.by_frequency(word) if one.part in parts and wordnet.parents(one))
             main[word] = next(others, synset)
     words = defaultdict(list)

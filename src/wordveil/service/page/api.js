@@ -1,4 +1,4 @@
-// Calls to the service. Nothing here asks any other host for anything.
+// Calls to the service. The page sends nothing to any other host.
 
 export class Problem extends Error {
   constructor(status, sentence, code = "") {
@@ -11,10 +11,10 @@ export class Problem extends Error {
 const KEY = "wordveil-key"; // for this tab only
 const MOST_TEXTS = 100;
 const MOST_LETTERS = 20_000;
-const TRIES = 3; // of a request that the service is too busy for
+const TRIES = 3; // for a request that finds the service busy
 
 export function useKey(key) {
-  // what no header can hold, the browser would refuse as if the service were gone
+  // the browser would refuse a character that no header can hold, as if the service were gone
   if (/[^ -~\u00a0-\u00ff]/.test(key)) throw new Problem(401, "this key contains a character that no key has; check how it was copied.");
   sessionStorage.setItem(KEY, key);
 }
@@ -49,7 +49,7 @@ export async function call(method, path, body, signal) {
 export const get = (path, signal) => call("GET", path, undefined, signal);
 export const post = (path, body, signal) => call("POST", path, body, signal);
 
-// Puts texts together that the service takes at once: not too many, and not too long.
+// Groups texts into batches that the service accepts: not too many, and not too long.
 export function* batches(items, textOf) {
   let [batch, letters] = [[], 0];
   for (const item of items) {
@@ -64,7 +64,7 @@ export function* batches(items, textOf) {
   if (batch.length) yield batch;
 }
 
-// Waits for a calibration, telling how far it is.
+// Waits for a calibration and reports its progress.
 export async function calibrated(request, tell) {
   let job = await post("v1/calibrate", request);
   while (job.status === "waiting" || job.status === "running") {

@@ -1,4 +1,4 @@
-// Making elements. Text is only ever set as text, never as HTML.
+// Helpers that make elements. Text is only ever set as text, never as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -28,7 +28,7 @@ export function say(told, ms = 3500) {
   setTimeout(() => ($("toast").textContent === told ? ($("toast").textContent = "") : null), ms);
 }
 
-// Browsers let a page copy only over HTTPS or on this machine, and only where it is allowed.
+// Browsers let a page copy only over HTTPS or on this machine, and only with permission.
 export async function copy(text, done, refused) {
   try {
     await navigator.clipboard.writeText(text);
@@ -38,5 +38,5 @@ export async function copy(text, done, refused) {
   }
 }
 
-// What went wrong, as a sentence.
+// An error as a sentence.
 export const sentence = ({ message }) => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}`;

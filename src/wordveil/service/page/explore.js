@@ -1,4 +1,4 @@
-// Exploring: a draw to look at, as an analyst and as an attacker would read it. Nothing of it is a release.
+// Exploring: a draw to look at, as an analyst and as an attacker would read it. Nothing here is a release.
 
 import { pause, post } from "./api.js";
 import { $, make, percent } from "./dom.js";
@@ -6,24 +6,24 @@ import { alone, curveOf } from "./plot.js";
 import { choice, settings, way } from "./settings.js";
 
 const MOST_LETTERS = 7900; // that the service explores at once
-const AGAIN = 1500; // milliseconds until an attacker who is being prepared is asked for again
-const MANY = 0.25; // of the words: so many unknown ones have a reason
-const ASKED_EVERY = 1000; // milliseconds
+const AGAIN = 1500; // milliseconds between requests while the attacker is being prepared
+const MANY = 0.25; // the share of unknown words from which the page suggests a reason
+const ASKED_EVERY = 1000; // milliseconds between questions how far a mechanism is
 const KINDS = { outside: "unknown word", numbers: "number, date or time", identifiers: "identifier", dropped: "left out" };
 
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// How long a mechanism takes to be made, where the service has not made it before.
+// How many seconds a mechanism takes to make, if the service has not made it before.
 export const usualSeconds = new Map();
-const readSeconds = new Map(); // and how long the attacker took to read a draw of it, the last time that this took long
+const readSeconds = new Map(); // how many seconds the attacker last took to read a draw of it
 
-let draw = fresh(); // names a draw: under one name words stay as they are while somebody types
+let draw = fresh(); // names the draw: under one name, words stay as they are while somebody types
 let [turn, abort] = [0, null];
-let picked = null; // the number of the word that is looked at
+let picked = null; // the number of the selected word
 
 export const drawAnew = () => (draw = fresh());
 
-// Stops what is under way: its answers are never shown.
+// Stops what is under way. Its answers are never shown.
 export function stop(state) {
   turn += 1;
   abort?.abort();
@@ -31,7 +31,7 @@ export function stop(state) {
   $("busy").hidden = true;
 }
 
-// Shows that there is nothing to look at, and why.
+// Says that there is nothing to look at, and why.
 export function showNothing(title, more = "") {
   $("answer").textContent = $("docked").textContent = title;
   $("hint").textContent = more;
@@ -42,7 +42,7 @@ export function showNothing(title, more = "") {
   document.body.dataset.found = "";
 }
 
-// Draws for the text and shows it; tells the listener what is guaranteed, and shows nothing that is no longer wanted.
+// Draws for the text, shows the result, and passes on the guarantee. Drops answers that are out of date.
 export async function explore(text, heard) {
   stop("waiting");
   const mine = turn;
@@ -61,7 +61,7 @@ export async function explore(text, heard) {
         if (begun.told?.ready) readSeconds.set(asked.mechanism, (Date.now() - begun.since) / 1000);
         break;
       }
-      if (!begun.who) Object.assign(begun, { who: true, since: Date.now() - AGAIN }); // from when the attacker was begun
+      if (!begun.who) Object.assign(begun, { who: true, since: Date.now() - AGAIN }); // count from the attacker's start
       if (told.progress !== begun.share) [begun.share, begun.at] = [told.progress, Date.now()];
       await pause(AGAIN);
       if (mine !== turn) return;
@@ -69,7 +69,7 @@ export async function explore(text, heard) {
     await compareWith(asked, signal);
     if (mine === turn) document.body.dataset.state = "done";
   } catch (error) {
-    if (mine !== turn) return; // what came after it says what is shown, its problems included
+    if (mine !== turn) return; // a newer request shows its own result or problem
     document.body.dataset.state = "failed";
     if ($("sketch").hidden) showNothing("");
     throw error;
@@ -79,17 +79,17 @@ export async function explore(text, heard) {
   }
 }
 
-// As much of a text as is explored, in whole words.
+// The part of a text that is explored, cut between words.
 const beginning = (text) => (text.length > MOST_LETTERS ? text.slice(0, MOST_LETTERS + 1).replace(/\S+$/u, "") || text.slice(0, MOST_LETTERS) : text);
 
-// Says how far it is and how long it will take, as far as that can be told.
+// Shows the progress and the time left, as far as known.
 function tick(begun) {
   const { since, share, at, who } = begun;
   const seconds = Math.round((Date.now() - since) / 1000);
   if (seconds < 1) return;
   $("busy").hidden = false;
   const usual = begun.told?.ready ? readSeconds.get(begun.mechanism) : usualSeconds.get(begun.mechanism);
-  let [part, left] = [share, share && (at - since) / share / 1000 - seconds]; // by when it last got on
+  let [part, left] = [share, share && (at - since) / share / 1000 - seconds]; // as of the last progress
   if (!who) {
     askHowFar(begun);
     const told = begun.told?.ready ? {} : begun.told ?? {};
@@ -104,7 +104,7 @@ function tick(begun) {
   $("busy-told").textContent = `${what}${who && share ? ` ${percent(share)} done.` : ""} ${far}`;
 }
 
-// What the service knows of a mechanism that it is making; one question at a time.
+// Asks the service how far a mechanism is, one question at a time.
 async function askHowFar(begun) {
   if (begun.isAsking) return;
   begun.isAsking = true;
@@ -130,7 +130,7 @@ async function compareWith(asked, signal) {
 const plural = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 const alike = ({ alike: near, words }) => (words ? `${near.toLocaleString("en")} of ${plural(words, "drawn word")} came out as the word itself or one of its 50 most similar.` : "");
 
-// The answer to the headline: by the strongest attacker at hand, for this very draw.
+// The answer to the headline: what the strongest attacker at hand guesses in this very draw.
 function answer({ words, guessed, preparing }) {
   if (guessed === null) return preparing ? "The attacker is getting ready …" : "No attacker here can try.";
   if (!guessed) return `None of ${plural(words, "word")}, in this draw.`;
@@ -145,7 +145,7 @@ function who({ words, guessed, attacker, preparing }, { mechanism }) {
   return preparing ? "" : `No reader on this server can attack ${mechanism} on this space. That does not make it safer.`;
 }
 
-// What was measured beforehand at this ε: by the strongest attacker on public speeches, else by one without context.
+// What was measured in advance at this ε: the strongest attacker on public speeches, or else one without context.
 function showPublic({ public: one, words }, { mechanism, epsilon }) {
   const points = settings.select === "content" && curveOf(mechanism);
   $("public-title").textContent = one ? "Public speeches" : "In general";
@@ -158,7 +158,7 @@ function show(told, asked, isCut) {
     return;
   }
   $("answer").textContent = told.words ? answer(told) : "There is no word to guess here.";
-  $("hint").textContent = told.words ? "" : "No word of this text is drawn. See below what becomes of it.";
+  $("hint").textContent = told.words ? "" : "No word of this text is drawn. See below what happens to it.";
   $("answer-more").textContent = told.words ? who(told, asked) : "";
   showPublic(told, asked);
   if (!settings.b.mechanism || !settings.b.epsilon) $("other-card").hidden = true;

@@ -1,4 +1,4 @@
-// Puts the page together.
+// Wires the page together.
 
 import { dropKey, get, hasKey, post, useKey } from "./api.js";
 import { $, copy, make, percent, sentence, short } from "./dom.js";
@@ -16,9 +16,9 @@ const PLAIN = ["space", "select", "oov", "case"];
 
 let mechanisms = [];
 let spaces = [];
-let facts = null; // the examples, the presets, and whether one's own text may be explored
-let [picked, looking] = [null, null]; // the word that is looked at, and what stops the request for it
-let turn = 0; // counts the mechanisms chosen: a curve that comes late is not of the last one
+let facts = null; // the examples, the presets, and whether this key may explore its own texts
+let [picked, looking] = [null, null]; // the selected word, and the controller that aborts its request
+let turn = 0; // counts choices of a mechanism, so that a late curve does not replace a newer one
 
 const isReleasing = () => document.body.dataset.mode === "release";
 
@@ -27,10 +27,10 @@ function fail(error) {
   if (error?.status === 401) return askForKey();
   $("problem-bar").hidden = !error;
   $("problem").textContent = error ? sentence(error) : "";
-  $("retry").hidden = !(error?.status === 0 || error?.status >= 500); // what may have passed by itself
+  $("retry").hidden = !(error?.status === 0 || error?.status >= 500); // errors that may have passed by themselves
 }
 
-// A person without a key has done nothing wrong; one with a wrong key is told so, beside the field.
+// Without a key, somebody has done nothing wrong, so just ask. Report a wrong key beside the field.
 function askForKey() {
   $("key-told").textContent = hasKey() ? "This key was not accepted. Check that it was copied whole." : "";
   dropKey();
@@ -57,16 +57,16 @@ function span() {
   const points = curveOf(settings.a.mechanism);
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   if (!points) return [Math.max(0.1, least), Math.min(100, most)];
-  // A curve that begins with more is one of a mechanism that takes no smaller ε.
+  // A curve that starts higher belongs to a mechanism that takes no smaller ε.
   const low = rate(points[0]) < 0.5 ? points[0].epsilon / 2 : points[0].epsilon;
   const lowest = Math.min(low, 0.8 * (presetEpsilon("strong") ?? low));
   return [Math.max(lowest, least), Math.min(points[points.length - 1].epsilon * 1.25, most)];
 }
 
-// The mechanism that is recommended: the service's default, where it fits the space.
+// The recommended mechanism: the service's default if it fits the space.
 const recommended = () => (mechanisms.filter(fits).find((one) => one.default) ?? mechanisms.filter(fits)[0]).name;
 
-// The ε of a preset: as measured, or that of another mechanism which is guessed as often; null where neither is known.
+// The ε of a preset: measured, or that at which the recommended mechanism is guessed as often; null if neither is known.
 function presetEpsilon(preset) {
   const measured = facts.presets[settings.space] ?? {};
   const { mechanism } = settings.a;
@@ -80,7 +80,7 @@ function showEpsilon(isTyped = false) {
   if (epsilon) $("epsilon").value = Math.round((STEPS * Math.log(epsilon / low)) / Math.log(high / low));
   $("epsilon").setAttribute("aria-valuetext", epsilon ? `ε ${epsilon}` : "none chosen");
   const number = $("number");
-  if (!isTyped) number.value = epsilon ?? ""; // else somebody is in the middle of it
+  if (!isTyped) number.value = epsilon ?? ""; // do not change what somebody is typing
   const { smallest_epsilon: least, largest_epsilon: most } = limits();
   const differs = epsilon && Number(number.value) !== epsilon;
   $("used").textContent = differs ? `Using ε = ${epsilon}: it must be between ${least} and ${most.toLocaleString("en")}.` : "";
@@ -95,16 +95,16 @@ function showEpsilon(isTyped = false) {
   $("preset-told").textContent = chosen
     ? `${chosen[0].toUpperCase()}${chosen.slice(1)}: ${protects(chosen)}`
     : missing.length
-      ? `${missing.length < values.length ? `${missing.join(" and ")} cannot be chosen` : "There are no presets"} for ${mechanism} on this space: the ε that protects as much was not measured.`.replace(/^./, (letter) => letter.toUpperCase())
+      ? `${missing.length < values.length ? `${missing.join(" and ")} cannot be chosen` : "There are no presets"} for ${mechanism} on this space: no ε with that protection was measured.`.replace(/^./, (letter) => letter.toUpperCase())
       : "";
 }
 
-// What a preset promises. Without the draws nothing was guessed on the speeches, so of the gain there is no figure there.
+// What a preset promises. On the speeches nothing was guessed without the draws, so there is no figure for the gain.
 function protects(preset) {
   const { attacker, gain } = facts.protection[preset];
   const measured = facts.presets[settings.space]?.[settings.a.mechanism];
-  const who = measured ? "the strongest attacker we have" : `the strongest attacker we have (measured on ${recommended()}, where words are guessed as often one at a time)`;
-  return `on public speeches, ${who} guesses at most ${percent(attacker)} of the words. For your own texts, wordveil plan finds the ε, and there also bounds what the draws add: ${percent(gain)} of the words that cannot be guessed without them.`;
+  const who = measured ? "the strongest attacker we have" : `the strongest attacker we have (measured on ${recommended()}, at the ε where words are guessed as often one at a time)`;
+  return `on public speeches, ${who} guesses at most ${percent(attacker)} of the words. For your own texts, use wordveil plan to choose ε. It also bounds what the draws add: ${percent(gain)} of the words that cannot be guessed without them.`;
 }
 
 function setEpsilon(epsilon, isTyped = false) {
@@ -114,7 +114,7 @@ function setEpsilon(epsilon, isTyped = false) {
   showEpsilon(isTyped);
 }
 
-// What is compared has the ε that protects as much, or is not shown.
+// The other mechanism gets the ε that protects as much, or is not shown.
 function followEpsilon() {
   const { a, b } = settings;
   b.epsilon = b.mechanism ? equal(a.mechanism, a.epsilon, b.mechanism) : null;
@@ -123,7 +123,7 @@ function followEpsilon() {
   $("compare-told").textContent = b.mechanism && !b.epsilon ? `These are not compared: no measured ε of ${b.mechanism} protects as much as ${a.mechanism} does here.${range}` : "";
 }
 
-// ---- what is shown
+// ---- showing results
 
 function showPromise(promise) {
   const { mechanism } = settings.a;
@@ -156,7 +156,7 @@ function showPromise(promise) {
 
 const isExample = (text) => facts.examples.some((example) => example.text === text);
 
-// Asks for what the page should show now; whatever was asked before is never shown.
+// Requests what the page should show now. Answers to earlier requests are dropped.
 async function show() {
   fail(null);
   writeAddress();
@@ -165,7 +165,7 @@ async function show() {
   if (!epsilon) {
     stop("done");
     stopPrice();
-    showNothing(`No ε is chosen for ${mechanism}.`, "Its ε has a different unit, and the value that protects as much as before was not measured. Measure it under The trade-off, which takes a minute, or set ε yourself.");
+    showNothing(`No ε is chosen for ${mechanism}.`, "Its ε has a different unit, and no value with the same protection was measured. Measure one under The trade-off, which takes a minute, or set ε yourself.");
     $("price").textContent = "Choose an ε first.";
     $("unit").textContent = "";
     $("promise").replaceChildren(make("p", { class: "empty" }, "It depends on ε."));
@@ -235,7 +235,7 @@ async function chooseMechanism(name) {
   if (mine !== turn) return;
   settings.a.mechanism = name;
   offerComparisons();
-  // a raw ε is of another unit: the same protection is carried over, or nothing
+  // ε has another unit now: carry over the same protection, or nothing
   setEpsilon((preset && presetEpsilon(preset)) || equal(before.mechanism, before.epsilon, name) || null);
   changed();
 }
@@ -263,7 +263,7 @@ async function chooseCompared(name) {
 
 const fits = ({ kinds }) => kinds.includes(spaces.find(({ name }) => name === settings.space).kind);
 
-// A mechanism is compared with others, and says what it promises.
+// Offers other mechanisms for comparison, and says what this one promises.
 function offerComparisons() {
   const { a, b } = settings;
   if (b.mechanism === a.mechanism) b.mechanism = "";
@@ -293,7 +293,7 @@ function chooseMode(mode) {
 }
 
 async function begin() {
-  facts = await get("v1/explore"); // first and alone: without a key all would be refused
+  facts = await get("v1/explore"); // first and alone: without a key, all would be refused
   [mechanisms, spaces] = await Promise.all([get("v1/mechanisms"), get("v1/spaces")]);
   spaces = spaces.filter(({ kind }) => mechanisms.some(({ kinds }) => kinds.includes(kind)));
   $("key-form").hidden = true;
@@ -312,7 +312,7 @@ async function begin() {
   );
   for (const name of PLAIN) {
     $(name).value = settings[name];
-    if (!$(name).value) $(name).selectedIndex = 0; // an address may name what does not exist
+    if (!$(name).value) $(name).selectedIndex = 0; // the address may name something that does not exist
     settings[name] = $(name).value;
   }
   await chooseSpace(settings.space);
@@ -372,7 +372,7 @@ function listen() {
   $("mechanism").addEventListener("change", (event) => chooseMechanism(event.target.value).catch(fail));
   $("compare").addEventListener("change", (event) => chooseCompared(event.target.value).catch(fail));
   $("space").addEventListener("change", (event) => {
-    settings.a.epsilon = null; // of the other space
+    settings.a.epsilon = null; // it belonged to the other space
     chooseSpace(event.target.value)
       .then(() => {
         setEpsilon(presetEpsilon(FIRST_PRESET) ?? curveOf(settings.a.mechanism)?.[0].epsilon ?? null);
@@ -386,8 +386,8 @@ function listen() {
       changed();
     });
   window.addEventListener("hashchange", () => {
-    if (hasSettings()) begun(); // a link that was opened where the page was
-    else writeAddress(); // a place on the page, or nothing: no settings to take over
+    if (hasSettings()) begun(); // somebody opened a link in this tab
+    else writeAddress(); // an anchor or nothing: no settings to read
   });
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address holds the settings

@@ -1,4 +1,4 @@
-// The trade-off: how often an attacker guesses the original, against how often the output is the word or one like it.
+// The trade-off: how often an attacker guesses the original, against how often the output is the same or a similar word.
 
 import { calibrated, get } from "./api.js";
 import { $, draw, make, percent, short } from "./dom.js";
@@ -10,13 +10,13 @@ const TOP = 14;
 const BOTTOM = HEIGHT - 46;
 
 const curves = new Map();
-const measuring = new Map(); // the curves that are on their way, each with the line that says how far it is
+const measuring = new Map(); // curves being measured, each with the line that shows its progress
 
 const similar = (point) => point.kept + point.near;
 const name = (mechanism) => `${settings.space} ${mechanism}`;
 export const curveOf = (mechanism) => curves.get(name(mechanism)) ?? null;
 
-// Fetches the curve of a mechanism where it was measured in advance.
+// Fetches a mechanism's curve if it was measured in advance.
 export async function loadCurve(mechanism) {
   const key = name(mechanism);
   if (curves.has(key)) return;
@@ -24,7 +24,7 @@ export async function loadCurve(mechanism) {
   curves.set(key, told.points.length ? Object.assign(told.points, { suspects: told.suspects }) : null);
 }
 
-// Measures a curve, and tells how far it is in a line that drawing again does not lose.
+// Measures a curve. The line with its progress survives a redraw.
 export async function measure(mechanism, redraw) {
   const key = name(mechanism);
   const line = make("p", { class: "note" }, `${mechanism} is being measured.`);
@@ -47,7 +47,7 @@ export async function measure(mechanism, redraw) {
   }
 }
 
-// What a quantity is at an ε between two that were measured, on a straight line over log ε.
+// A quantity at an ε between two that were measured, interpolated over log ε.
 export function at(points, epsilon, value) {
   const first = points.findIndex((point) => point.epsilon >= epsilon);
   if (first <= 0) return value(first < 0 ? points[points.length - 1] : points[0]);
@@ -56,32 +56,32 @@ export function at(points, epsilon, value) {
   return value(p) + share * (value(q) - value(p));
 }
 
-// The same in words; beyond the ends of what was measured only a bound is known.
+// The same in words. Beyond the measured range, only a bound is known.
 export function told(points, epsilon, value) {
   const [least, most] = [points[0].epsilon, points[points.length - 1].epsilon];
   return `${epsilon < least ? "less than " : epsilon > most ? "more than " : ""}${percent(at(points, epsilon, value))}`;
 }
 
-// How often a word is guessed: by who knows the mechanism and how frequent words are, but looks at one word at a time.
+// How often a word is guessed by an attacker who knows the mechanism and word frequencies, and sees one word at a time.
 export const rate = (point) => point.adversary_frequency;
 
-// What that attacker gets at an ε, in a sentence.
+// A sentence about what that attacker gets at an ε.
 export const alone = (points, epsilon) => `An attacker who looks at one word at a time and knows word frequencies guesses about ${told(points, epsilon, rate)} of the words. Context raises that, and so does repetition.`;
 
 const ends = (points) => [points[0], points[points.length - 1]];
 
-// The ε at which another mechanism is guessed as often as this one at its ε; null where that was not measured.
+// The ε at which another mechanism is guessed as often as this one at its ε; null if that was not measured.
 export function equal(from, epsilon, to) {
   const [p, q] = [curveOf(from), curveOf(to)];
   if (from === to) return epsilon;
-  if (!p || !q || !epsilon || p.suspects !== q.suspects) return null; // among fewer words guessing is easier
+  if (!p || !q || !epsilon || p.suspects !== q.suspects) return null; // among fewer words, guessing is easier
   const [[least, most], [low, high]] = [ends(p), ends(q)];
   const guessed = at(p, epsilon, rate);
   const isMeasured = epsilon >= least.epsilon && epsilon <= most.epsilon && guessed >= rate(low) && guessed <= rate(high);
   return isMeasured ? Number(short(matching(q, guessed))) : null;
 }
 
-// The ε at which a mechanism is guessed as often as this, or the nearest that was measured.
+// The ε at which a mechanism is guessed this often, or the nearest measured one.
 export function matching(points, guessed) {
   const next = points.findIndex((point) => rate(point) >= guessed);
   if (next <= 0) return next < 0 ? points[points.length - 1].epsilon : points[0].epsilon;
@@ -94,7 +94,7 @@ const y = (share) => BOTTOM - share * (BOTTOM - TOP);
 
 export function drawPlot(measured) {
   const sides = settings.b.mechanism && settings.b.epsilon ? ["a", "b"] : ["a"];
-  const width = Math.min(Math.max($("plot").clientWidth, 280), 560); // as it is shown: words stay readable on a phone
+  const width = Math.min(Math.max($("plot").clientWidth, 280), 560); // in real pixels, so that words stay readable on a phone
   const right = width - 16;
   const x = (share) => LEFT + share * (right - LEFT);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": "The attacker's success against similarity, over ε" });
@@ -133,7 +133,7 @@ export function drawPlot(measured) {
       );
     if (!epsilon) continue;
     const now = { x: x(at(points, epsilon, rate)), y: y(at(points, epsilon, similar)) };
-    // a rising curve leaves room below to the right; two labels must not lie on each other
+    // a rising curve leaves room to its lower right; keep two labels apart
     const label = { x: now.x + 11, y: now.y + 17, "text-anchor": "start" };
     if (now.x > right - 110) Object.assign(label, { x: now.x, y: now.y + 24, "text-anchor": "end" });
     if (taken !== null && Math.abs(taken - label.y) < 16) label.y = taken + 16;

@@ -1,11 +1,11 @@
-// Releasing: the price, one draw, and what is done with it. There is no drawing again.
+// Releasing: the price, one draw, and what to do with it. There is no way to draw again.
 
 import { hasKey, post } from "./api.js";
 import { $, copy, sentence } from "./dom.js";
 import { settings, way } from "./settings.js";
 
-// Names a conversation: a text that is sent twice comes out as it did, and costs nothing. The open tabs share the name,
-// so that none draws for a text again that another has released; with the last of them it is forgotten.
+// Names a conversation: a text sent twice returns the same draws and costs nothing. Open tabs share the name, so that no
+// tab draws again for a text that another has released. It is forgotten when the last tab closes.
 const NAME = "wordveil-release";
 const tabs = new BroadcastChannel(NAME);
 tabs.onmessage = ({ data }) => {
@@ -26,7 +26,7 @@ function conversation() {
 }
 
 let [turn, abort] = [0, null];
-let [shown, priced, total, count] = ["", 0, 0, 0]; // what the text that stands there was made of, the last price; what was released in this tab
+let [shown, priced, total, count] = ["", 0, 0, 0]; // the request shown as released, the last price, and this tab's total loss and number of releases
 let snippet = "curl";
 
 const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
@@ -36,14 +36,14 @@ function request(text) {
   return { ...way("a"), text, conversation: conversation(), ...(user ? { user } : {}) };
 }
 
-// Stops what is asked; what is being paid for is never given up.
+// Stops a request for a price. A release that is being paid for is never aborted.
 export function stopPrice() {
   turn += 1;
   abort?.abort();
   $("release").disabled = true;
 }
 
-// Says what a release would cost; nothing is drawn.
+// Shows what a release would cost. Nothing is drawn.
 export async function price(text, heard) {
   stopPrice();
   const mine = turn;
@@ -98,7 +98,7 @@ export async function release(text, heard) {
   $("release-told").textContent = "";
   const asked = request(text);
   const fields = ["text", "number", "epsilon", "user"].map($);
-  fields.forEach((field) => (field.disabled = true)); // what comes back is what the page says
+  fields.forEach((field) => (field.disabled = true)); // so that the page still shows what was asked for
   try {
     const told = await post("v1/privatize", asked);
     shown = JSON.stringify(asked);

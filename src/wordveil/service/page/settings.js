@@ -3,8 +3,8 @@
 const PLAIN = { space: "s", select: "w", oov: "o", case: "c" };
 
 const usual = () => ({
-  a: { mechanism: "", epsilon: null }, // null: not chosen yet, or not known for this mechanism
-  b: { mechanism: "", epsilon: null }, // what it is compared with: its ε follows from the first
+  a: { mechanism: "", epsilon: null }, // null: not chosen yet, or unknown for this mechanism
+  b: { mechanism: "", epsilon: null }, // the one to compare with; its ε follows from the first
   space: "",
   select: "content",
   oov: "replace",
@@ -32,6 +32,6 @@ export function writeAddress() {
   history.replaceState(null, "", `#${told}`);
 }
 
-// What the service is asked with, for one side.
+// What to send to the service, for one side.
 export const choice = (side) => ({ mechanism: settings[side].mechanism, epsilon: settings[side].epsilon, space: settings.space });
 export const way = (side) => ({ ...choice(side), select: settings.select, oov: settings.oov, case: settings.case });

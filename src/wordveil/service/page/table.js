@@ -1,4 +1,4 @@
-// A small CSV: one column goes to the service, the rest never leaves the browser.
+// A small CSV: one column goes to the service, and the rest never leaves the browser.
 
 import { batches, post } from "./api.js";
 import { $, make, sentence } from "./dom.js";
@@ -7,7 +7,7 @@ import { way } from "./settings.js";
 const MOST_BYTES = 2 << 20;
 const SEPARATORS = [",", ";", "\t"];
 
-// What separates cells: whichever is most frequent in the header line.
+// The separator: whichever is most frequent in the header line.
 const separatorOf = (text) => {
   const [head] = text.split("\n", 1);
   const counts = SEPARATORS.map((separator) => head.split(separator).length);
@@ -61,8 +61,8 @@ async function read(file) {
 }
 
 export function prepareTable(fail) {
-  let table = null; // what was read, with its name
-  let reading = 0; // counts the files chosen, so that one read slowly does not take the place of a later one
+  let table = null; // the rows, separator and name of the file
+  let reading = 0; // counts the chosen files, so that a slow read does not replace a later file
   const told = $("table-told");
   const forget = () => {
     $("table-done").hidden = true;
@@ -75,11 +75,11 @@ export function prepareTable(fail) {
     told.textContent = "";
     Promise.resolve().then(work).catch((error) => {
       $("table-progress").hidden = true;
-      told.textContent = sentence(error); // also here: the page's own place for problems may be out of sight
+      told.textContent = sentence(error); // here, too: the page's own place for problems may be out of sight
       fail(error);
     });
   };
-  // While a column is veiled none other can be chosen: what comes down is what the panel says.
+  // While a column is being veiled, no other can be chosen, so that the download matches the panel.
   const allow = (on) => {
     $("file").disabled = !on;
     $("column").disabled = $("table-go").disabled = !on || !table;
@@ -99,7 +99,7 @@ export function prepareTable(fail) {
       found = { ...(await read(file)), name: file.name };
     } catch (error) {
       if (mine !== reading) return;
-      $("file").value = ""; // so that it can be chosen again, when it was mended
+      $("file").value = ""; // so that the same file can be chosen again once it is fixed
       throw error;
     }
     if (mine !== reading) return;

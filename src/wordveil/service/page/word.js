@@ -7,7 +7,7 @@ const RIM = 30;
 const TALL = 220;
 
 export function showWord(facts, choose) {
-  $("word-said").textContent = `${facts.word} stays the same with a probability of ${percent(facts.stays)}.`; // the list would be too long to be read out
+  $("word-said").textContent = `${facts.word} stays the same with a probability of ${percent(facts.stays)}.`; // the whole list would be too long to read out
   const most = facts.outputs[0]?.probability || 1;
   const bars = facts.outputs.map(({ word, probability }) => {
     const bar = make("span", { class: "bar" });
@@ -48,9 +48,9 @@ export function showNoWord(sentence, beside = "There is nothing to draw.") {
   $("map").replaceChildren(make("p", { class: "empty" }, beside));
 }
 
-// Places are counted from the middle of the picture.
+// Positions are relative to the centre of the picture.
 function drawMap({ map, word, outputs }, choose) {
-  // as large as it is shown, so that words stay readable on a phone; a graph may then be higher than it is wide
+  // in real pixels, so that words stay readable on a phone; a graph may then be taller than wide
   const half = Math.min(Math.max($("map").clientWidth / 2 - SIDE, 110), TALL);
   const high = map.kind === "disk" ? half : TALL;
   const places = map.kind === "disk" ? onDisk(map, half - RIM) : onRings(map, half - RIM, high - RIM);
@@ -73,7 +73,7 @@ function drawMap({ map, word, outputs }, choose) {
     const own = node.word === word;
     const radius = radii[number];
     const go = { onclick: () => choose(node.word) };
-    // beside the dot, above or below it; a dot without a label would say nothing, and is left out
+    // beside the dot, above or below it; a dot without a label says nothing, so it is left out
     const beside = (anchor) => ({ x: x + { end: -radius - 3, start: radius + 3 }[anchor], y: y + 4, "text-anchor": anchor });
     const over = (shift) => ({ x, y: y + shift, "text-anchor": "middle" });
     const tried = [...(own ? [] : x < -4 ? [beside("end"), beside("start")] : [beside("start"), beside("end")]), over(-radius - 5), over(radius + 13)];
@@ -85,7 +85,7 @@ function drawMap({ map, word, outputs }, choose) {
   return svg;
 }
 
-// Whether a label has room, which it then takes.
+// Whether there is room for a label. If so, reserves it.
 function free(taken, word, { x, y, "text-anchor": anchor }) {
   const width = 6.2 * word.length;
   const left = x - { middle: width / 2, end: width, start: 0 }[anchor];
@@ -97,7 +97,7 @@ function free(taken, word, { x, y, "text-anchor": anchor }) {
 
 const line = (p, q) => `M${p.x} ${p.y}L${q.x} ${q.y}`;
 
-// The shortest way in the disk: part of the circle through both points that meets the rim at right angles.
+// The shortest path in the disk: an arc of the circle through both points that meets the rim at right angles.
 function geodesic(p, q, from, to) {
   const across = p.x * q.y - p.y * q.x;
   if (Math.abs(across) < 1e-4) return line(from, to);
@@ -108,13 +108,13 @@ function geodesic(p, q, from, to) {
 }
 
 function onDisk({ nodes }, room) {
-  // stretched to the farthest word, so that near ones do not pile up in the middle; the rim is then only a frame
+  // scaled to the farthest word, so that near ones do not pile up in the centre; the rim is then only a frame
   const reach = Math.max(...nodes.map(({ x, y }) => Math.hypot(x, y)), 0.01);
   const scale = room / reach;
   return nodes.map(({ x, y }) => ({ x: x * scale, y: -y * scale, scale }));
 }
 
-// Each word stands on the ring of its hops, near the word that leads to it.
+// Puts each word on the ring of its hops, near the word that leads to it.
 function onRings({ nodes, edges }, wide, high) {
   const children = nodes.map(() => []);
   const parent = nodes.map(() => -1);
