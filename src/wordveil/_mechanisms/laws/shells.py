@@ -99,7 +99,7 @@ class _Hops:
         return self._remembered("from all", (outputs,), lambda: self.space.hops(outputs))
 
     def past(self, ids: Ids, others: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return whether each word has a neighbour one hop farther from the other word, and whether the other has one."""
+        """Return whether each word has a neighbour that is farther from the other word, and whether the other has."""
 
         def look() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
             hops, own = self.between(ids, others), np.broadcast_to(ids[:, None], others.shape)
