@@ -1,4 +1,4 @@
-"""Random maps from words to words, one small file each, with its proof and its guarantee."""
+"""Random maps from words to words, one file each, with its guarantee and proof."""
 
 from wordveil._mechanisms.base import ExponentialMechanism, Mechanism, NoiseMechanism, RadialMechanism, option_names
 from wordveil._mechanisms.blocking import block, block_ids, blocked_words

@@ -1,7 +1,7 @@
 """How often attackers guess words of public prose: curves over ε, measured in advance for each mechanism.
 
-``tools/build_attackers.py`` measures them again. Everything that shows a person how often a word is guessed looks here
-first, and shows the strongest attacker that was tried.
+``tools/build_attackers.py`` measures them. Everything that reports how often a word is guessed looks here first, and
+shows the strongest attacker measured.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from wordveil.stats import Estimate
 #: The curves of the bundled spaces.
 CURVES = Path(__file__).parent.parent / "data" / "attackers.json"
 
-#: The attacker without context, whose success the law gives.
+#: The attacker without context, whose success follows from the law.
 ALONE = "an attacker who knows word frequencies and looks at one word at a time"
 
-#: Said where there is no figure of an attacker with context.
+#: Shown if there is no figure for an attacker with context.
 NOT_MEASURED = (
     "How often an attacker with context guesses a word was not measured in advance for these settings; "
-    "`wordveil attack context` measures it on texts of yours."
+    "`wordveil attack context` measures it on your own texts."
 )
 
 
@@ -42,11 +42,11 @@ class Figure:
     value, low, high : float
         The share of the veiled words that they guess, and its 95% interval.
     attacker : str
-        Who they are, to be put into a sentence: "an attacker who …".
+        Who they are, as a phrase: "an attacker who …".
     on : str
-        The texts it was measured on; empty where it is computed for words drawn by their frequency.
+        The texts it was measured on; empty if it was computed for words drawn by frequency.
     uses_context : bool
-        Whether they look at the other words of a text, too.
+        Whether they also use the other words of the text.
     """
 
     value: float
@@ -58,11 +58,11 @@ class Figure:
 
     @classmethod
     def of(cls, found: Estimate, attacker: str, on: str = "", *, uses_context: bool = False) -> Figure:
-        """Give an estimate its attacker."""
+        """Make a figure from an estimate."""
         return cls(found.value, found.low, found.high, attacker, on, uses_context)
 
     def share(self) -> str:
-        """Write the share, as a range where the interval is wide.
+        """Return the share as text, with its interval if that is wide.
 
         Examples
         --------
@@ -74,7 +74,7 @@ class Figure:
         return f"{percent(self.value)} ({percent(self.low)} to {percent(self.high)})"
 
     def sentence(self) -> str:
-        """Say it in a sentence that names the attacker.
+        """Return a sentence that names the attacker.
 
         Examples
         --------
@@ -85,28 +85,29 @@ class Figure:
         return f"{self.attacker[:1].upper()}{self.attacker[1:]} guesses {self.share()} {whose}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the figure as plain values."""
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class OnProse:
-    """What was measured in advance of one mechanism at one ε, between the values of ε that were tried.
+    """What was measured in advance for one mechanism, interpolated at one ε.
 
     Attributes
     ----------
     epsilon : float
         The privacy parameter.
     figures : tuple of Figure
-        The attackers that were tried on the same words, from the weakest to the strongest.
+        The attackers measured on the same words, weakest first.
     bits : float or None
-        How many bits an output reveals about its word if all words are equally likely; None where that is not known.
+        How many bits an output reveals about its word if all words are equally likely; None if unknown.
     of_bits : float
         How many bits there are to learn.
     repeats : tuple of (int, Estimate)
-        How often a word that was drawn this many times is found by an attacker who ignores context.
+        How often an attacker who ignores context finds a word that was drawn this many times.
     stayed : Estimate or None
-        How well a word that stayed is told from one that was replaced: the area under the ROC curve, ½ for a coin.
+        How well an attacker distinguishes words that stayed from words that were replaced: the area under the ROC
+        curve, 0.5 for guessing.
     """
 
     epsilon: float
@@ -122,12 +123,12 @@ class OnProse:
         return self.figures[-1]
 
     def sentences(self) -> list[str]:
-        """Say all of it: the strongest attacker, what one output reveals, and what repetition does."""
+        """Return sentences about the strongest attacker, what one output reveals, and what repetition does."""
         said = [self.strongest.sentence()]
         if self.stayed is not None:
             said.append(
-                "The strongest attacker tells a word that stayed from one that was replaced with an area under the ROC "
-                f"curve of {self.stayed.value:.2f} (0.5 is guessing, 1 is certainty)."
+                "The strongest attacker distinguishes words that stayed from words that were replaced with an area "
+                f"under the ROC curve of {self.stayed.value:.2f} (0.5 is guessing, 1 is certainty)."
             )
         if self.bits is not None:
             said.append(bits_sentence(self.bits, self.of_bits))
@@ -138,7 +139,7 @@ class OnProse:
         return said
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the figures as plain values."""
         return {
             "attackers": [one.to_dict() for one in self.figures],
             "bits": self.bits,
@@ -149,15 +150,15 @@ class OnProse:
 
 
 def bits_sentence(bits: float, of_bits: float) -> str:
-    """Say how many bits one output reveals."""
+    """Return a sentence about how many bits one output reveals."""
     return f"One output reveals {bits:.1f} of the {of_bits:.1f} bits that say which word it was."
 
 
 class AttackCurve:
-    """The curve of one mechanism with its usual options on one space.
+    """The curve of one mechanism with its default options on one space.
 
-    Success grows with ε, so a figure that was measured below one at a smaller ε is raised to it, and between the
-    values that were tried it is interpolated.
+    Success grows with ε, so a measured figure below one at a smaller ε is raised to it. Between the measured values of
+    ε, figures are interpolated.
     """
 
     def __init__(self, curve: dict[str, Any], attackers: dict[str, dict[str, Any]]) -> None:
@@ -175,13 +176,13 @@ class AttackCurve:
             if all(times in point.get("repeats", {}) for point in points)
         }
         has_stayed = all("stayed" in point for point in points)
-        # not a success, and not bound to grow with ε: the fewer words are replaced, the better each may fit in
+        # This need not grow with ε: the fewer words are replaced, the better each may fit in.
         self._stayed = np.array([point["stayed"] for point in points]) if has_stayed else None
         has_bits = all(point.get("bits") is not None for point in points)
         self._bits = np.maximum.accumulate([point["bits"] for point in points]) if has_bits else None
 
     def at(self, epsilon: float) -> OnProse | None:
-        """Return the figures at an ε; None outside the range that was measured."""
+        """Return the figures at an ε; None outside the measured range."""
         if not self.epsilons[0] <= epsilon <= self.epsilons[-1]:
             return None
         figures = [
@@ -203,9 +204,9 @@ class AttackCurve:
         )
 
     def largest(self, bound: float) -> float:
-        """Return the largest ε, rounded down, at which no attacker's interval passes a bound; 0 if there is none.
+        """Return the largest ε, rounded down, at which no attacker's interval exceeds the bound; 0 if there is none.
 
-        Nothing is known beyond the range that was measured, so no answer lies above it.
+        The result never lies above the measured range.
         """
         high = np.max([rows[:, 2] for rows in self._success.values()], axis=0)
         if high[0] > bound:
@@ -222,7 +223,7 @@ class AttackCurve:
 
 
 def _rising(rows: list[list[float]]) -> NDArray[np.float64]:
-    """Return rows of value, low, high and number so that the first three never fall."""
+    """Return rows of value, low, high and count, with the first three made non-decreasing."""
     table = np.array(rows, dtype=np.float64)
     table[:, :3] = np.maximum.accumulate(table[:, :3], axis=0)
     return table
@@ -232,13 +233,13 @@ def _rising(rows: list[list[float]]) -> NDArray[np.float64]:
 def _shipped() -> dict[str, Any]:
     if not CURVES.exists():  # none was measured for this build
         return {"attackers": {}, "curves": {}}
-    told: dict[str, Any] = json.loads(CURVES.read_text(encoding="utf-8"))
-    return told
+    found: dict[str, Any] = json.loads(CURVES.read_text(encoding="utf-8"))
+    return found
 
 
 @lru_cache(maxsize=64)
 def named_curve(space: str, mechanism: str) -> AttackCurve | None:
-    """Return the curve of a mechanism with its usual options on a bundled space; None if it was not measured."""
+    """Return the curve of a mechanism with its default options on a bundled space; None if it was not measured."""
     curve = _shipped()["curves"].get(space, {}).get(mechanism)
     return None if curve is None else AttackCurve(curve, _shipped()["attackers"])
 
@@ -253,37 +254,37 @@ def shipped_curves() -> Iterator[tuple[str, str, AttackCurve]]:
 
 
 def attack_curve(mechanism: Mechanism[Any]) -> AttackCurve | None:
-    """Return the curve of just this mechanism, on just this space and with these options; None if there is none."""
-    told = mechanism.describe()
+    """Return the curve of exactly this mechanism, space and options; None if there is none."""
+    described = mechanism.describe()
     for space in _shipped()["curves"]:
-        curve = named_curve(space, told["mechanism"])
-        if curve and curve.checksum == told["space"]["checksum"] and curve.options == told["options"]:
+        curve = named_curve(space, described["mechanism"])
+        if curve and curve.checksum == described["space"]["checksum"] and curve.options == described["options"]:
             return curve
     return None
 
 
 def on_prose(mechanism: Mechanism[Any], epsilon: float | None = None) -> OnProse | None:
-    """Return everything that was measured in advance of a mechanism at its ε, or at another; None if nothing was."""
+    """Return everything measured in advance for a mechanism, at its own or another ε; None if nothing was."""
     curve = attack_curve(mechanism)
     return None if curve is None else curve.at(mechanism.epsilon if epsilon is None else epsilon)
 
 
 def strongest(mechanism: Mechanism[Any], epsilon: float | None = None) -> Figure | None:
-    """Return how often the strongest attacker who was tried on public prose guesses a word, and who they are.
+    """Return how often the strongest attacker measured on public prose guesses a word, and who that attacker is.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What veils.
+        The mechanism.
     epsilon : float, optional
-        Another ε than the mechanism's own.
+        The ε to look up. Default: the mechanism's own.
 
     Returns
     -------
     Figure or None
-        The figure, interpolated between the ε that were measured; None outside their range, and for a mechanism,
-        options or a space that was not measured. An attacker who looks at one word at a time is then all there is a
-        figure of (`Meter.adversary`), and context raises it.
+        The figure, interpolated between the measured ε. None outside their range, or if this mechanism with these
+        options and space was not measured. Then the only figure is that of an attacker who looks at one word at a time
+        (`Meter.adversary`); an attacker with context does better.
 
     Examples
     --------

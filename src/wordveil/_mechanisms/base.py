@@ -1,4 +1,4 @@
-"""What every mechanism can do, and the two families."""
+"""The base classes of all mechanisms, and of the two families."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from wordveil.spaces import EuclideanSpace, PointSpace, Space
 from wordveil.spaces.space import Ids, Points, Rows
 
 RadiusLaw: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-# Beyond these, 32-bit floats hold neither the noise nor the weights.
+# Outside these, the noise and the weights overflow or underflow 32-bit floats.
 _SMALLEST_EPSILON, _LARGEST_EPSILON = 1e-9, 1e9
-_CELLS = 1 << 21  # probabilities that one thread works on
-# Words that a device takes at once: in smaller blocks it waits for its many small steps, and for the noise of a larger
-# first one.
+_CELLS = 1 << 21  # probabilities per thread and block
+# Words sent to a device at once. Smaller blocks would leave it waiting between kernels; the first is smaller so that
+# it can start before much noise is drawn.
 _FIRST_DEVICE_BLOCK, _DEVICE_BLOCK = 1 << 15, 1 << 17
 
 SpaceT = TypeVar("SpaceT", bound=Space)
 PointSpaceT = TypeVar("PointSpaceT", bound=PointSpace)
 
-#: What floating-point noise means for a released word.
+#: The caveat of mechanisms that draw their noise in floating point.
 DRAWN_IN_FLOATS = "The noise is drawn in floating point; what is released is a word, never the noisy vector."
 
 
 def drawn_finely(error: float) -> str:
-    """Say what drawing with 128 random bits does to a mechanism whose rarest outputs are drawn first."""
+    """Return the caveat of a mechanism that draws with 128 random bits, the rarest outputs first."""
     factor = f"{round_up(2.0 * error, 1):.0e}".replace("e-0", "e-")
     return (
         f"Drawn with 128 random bits: the promise holds up to a factor of 1 + {factor} and an additive 2^-75, and "
@@ -59,13 +59,13 @@ class Mechanism(ABC, Generic[SpaceT]):
     Attributes
     ----------
     name : str
-        Its name in the registry.
+        The name in the registry.
     family : str
-        How it works, in a few words.
+        How the mechanism works, in a few words.
     summary : str
-        What it does, in one sentence.
+        What the mechanism does, in one sentence.
     in_brief : str
-        What it promises, in a few words; `guarantee` says it in full.
+        The guarantee in a few words; `guarantee` has it in full.
     source : str
         Who proposed or claimed it.
     space : Space
@@ -79,20 +79,19 @@ class Mechanism(ABC, Generic[SpaceT]):
     summary: ClassVar[str]
     in_brief: ClassVar[str]
     source: ClassVar[str]
-    #: How its probabilities are had; draws will do for any mechanism.
+    #: The class of its law. The default estimates probabilities from draws, which works for any mechanism.
     law_kind: ClassVar[type[Law]] = SampledLaw
-    #: The ids of words that are never drawn; see `wordveil._mechanisms.blocking`.
+    #: Ids of the words that are never drawn; see `wordveil._mechanisms.blocking`.
     blocked: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    #: Whether these are the bundled ones: a list of somebody's own may be private, so nothing from which it follows is
-    #: cached.
+    #: Whether `blocked` is the bundled list. A user's own list may be private, so nothing derived from it is cached.
     blocks_bundled: bool = True
-    #: Whether a draw is noise and then a search for the words around the noisy point, which an engine can speed up.
+    #: Whether a draw searches for the words around a noisy point, which an engine can speed up.
     searches_points: ClassVar[bool] = False
-    #: Whether that search is for the single nearest word, which an index can find.
+    #: Whether that search is for the single nearest word, which an index can answer.
     takes_nearest: ClassVar[bool] = False
-    #: Whether threads that draw at the same time hold one another up as little as processes do.
+    #: Whether drawing scales over threads as well as over processes.
     draws_in_threads: bool = False
-    #: Whether it is made from the most similar words of every word, which an engine can look up.
+    #: Whether the mechanism is built from the most similar words of every word, which an engine can look up.
     joins_words: ClassVar[bool] = False
 
     def __init__(self, space: SpaceT, epsilon: float) -> None:
@@ -105,16 +104,16 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     @classmethod
     def least_epsilon(cls, space: Space) -> float:  # noqa: ARG003 - for those that depend on the space
-        """Return what every epsilon must be above on this space."""
+        """Return the bound that epsilon must exceed on this space."""
         return 0.0
 
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
 
     def make_guarantee(self, notion: Notion = Notion.METRIC, **details: Any) -> Guarantee:
-        """Make a guarantee of this notion at this mechanism's ε and in its metric."""
+        """Make a guarantee of this notion, with this mechanism's ε and metric."""
         details["caveats"] = (*details.get("caveats", ()), *self.space.remarks)
         if notion is Notion.NONE:
             return Guarantee(notion, math.inf, self.space.metric, self.space.unit, delta=1.0, **details)
@@ -129,32 +128,39 @@ class Mechanism(ABC, Generic[SpaceT]):
         ids : array of int
             The words, as ids of the space's vocabulary.
         entropy : Entropy, optional
-            Where the randomness comes from; a fresh cryptographic stream if not given.
+            The source of randomness. Default: a fresh cryptographic stream.
         """
 
     def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
-        """Replace each word by one that follows from its seed: the same word and seed give the same, in any company.
+        """Replace each word by a word that depends only on the word and its seed.
 
-        Over random seeds it has the law of `draw`. Words are drawn one by one, which is far slower than `draw`.
+        Over random seeds the outputs have the same law as those of `draw`. Words are drawn one at a time, so this is
+        far slower than `draw`.
 
         Parameters
         ----------
         ids : array of int
             The words, as ids of the space's vocabulary.
         seeds : sequence of bytes
-            For each word 64 bytes that look random to anyone who must not know the draw.
+            64 bytes per word, indistinguishable from random to anyone who must not know the draw.
         """
         drawn = [self.draw(ids[place : place + 1], KeyedEntropy(seed))[0] for place, seed in enumerate(seeds)]
         return np.array(drawn, dtype=np.int64)
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:  # noqa: ARG002 - for those that add noise to a point
-        """Return a noisy point for each word; a mechanism that draws words without one refuses."""
+        """Return a noisy point for each word.
+
+        Raises
+        ------
+        OptionError
+            If the mechanism draws words without adding noise to a point.
+        """
         raise OptionError(
             f"the mechanism {self.name} has no noisy vectors; choose one that adds noise, such as laplace."
         )
 
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
+        """Return the largest log-ratio that the guarantee allows for each pair; infinite where it allows any."""
         words, row = np.unique(left, return_inverse=True)
         distances = self.space.distances(words)[row, right]
         promise = self.guarantee
@@ -162,59 +168,59 @@ class Mechanism(ABC, Generic[SpaceT]):
 
     @property
     def largest_distance(self) -> float:
-        """The largest distance that a loss can grow with: that of the two words farthest apart."""
+        """The distance between the two words farthest apart, at which the loss is largest."""
         return float(self.space.diameter)
 
     @property
     def largest_loss(self) -> float:
-        """The largest log-ratio between any two words for any output, as far as it is proved; infinite if it is not.
+        """The proved bound on the log-ratio between any two words for any output; infinite if there is none.
 
-        The losses of n draws add up to at most n times this, which is what a budget must be charged.
+        n draws lose at most n times this, which is what a budget is charged.
         """
         promise = self.guarantee
         return promise.loss(self.largest_distance) if promise.notion is Notion.METRIC else math.inf
 
-    # What a mechanism states of itself beyond its guarantee, for the audit to test.
+    # Statements beyond the guarantee, which the audit tests.
 
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
-        """Return the distribution function of the distance between a word and its noisy point, where it is known."""
+        """Return the CDF of the distance between a word and its noisy point, or None if it is unknown."""
         return None
 
     def projection_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the law of some depends on the word
-        """Return the distribution function of the noise along a direction, where it is known and the same for all."""
+        """Return the CDF of the noise along a direction, or None if it is unknown or differs by direction."""
         return None
 
     def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
-        """Return pairs of words that the guarantee covers, a row each, such as these words and their nearest words."""
+        """Return pairs of words that the guarantee covers, one per row: by default each word and its nearest word."""
         return nearest_pairs(self.space, ids)
 
     def true_delta(self, left: int, right: int) -> float | None:  # noqa: ARG002 - known for Gaussian noise
-        """Return the smallest δ that holds between two words at this mechanism's ε, where it is known exactly."""
+        """Return the smallest δ that holds between two words at this ε, or None if it is not known exactly."""
         return None
 
     def delta_at_reach(self) -> tuple[float, float] | None:
-        """Return the largest distance that an (ε, δ) guarantee covers, and the exact δ there; None if unknown."""
+        """Return the largest distance that an (ε, δ) guarantee covers and the exact δ there, or None if unknown."""
         return None
 
     @property
     def shortfall(self) -> str:
-        """What a release under this mechanism would lack, in a sentence; empty where every word is protected."""
+        """What a release under this mechanism lacks, in a sentence; empty if every word is protected."""
         return "" if self.guarantee.notion is not Notion.NONE else f"The mechanism {self.name} promises no privacy."
 
     @property
     def claim(self) -> Guarantee | None:
-        """What the paper claims, where that is more than what is promised here: for the audit to test."""
+        """What the paper claims, if that is more than the guarantee; the audit tests it."""
         return None
 
     def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
-        """Return the probabilities ``Pr[M(w)=y]``, exact or estimated, and all that follows from them.
+        """Return the law of the mechanism: the probabilities ``Pr[M(w)=y]``, exact or estimated.
 
         Parameters
         ----------
         effort : Effort, optional
-            How much to draw where the probabilities are not known.
+            How much to draw if the probabilities must be estimated.
         watch : callable, optional
-            Told how far long work is.
+            Called with the progress of long work.
         """
         return self.law_kind(self, effort, watch)
 
@@ -223,21 +229,19 @@ class Mechanism(ABC, Generic[SpaceT]):
         return f"<{type(self).__name__} on {self.space.name!r}: epsilon={self.epsilon:g}{options}>"
 
     def options(self) -> dict[str, Any]:
-        """Return the options besides epsilon that this mechanism was made with.
-
-        Each is kept under its own name, or behind an underscore where that name is for what follows from it.
-        """
+        """Return the options besides epsilon that this mechanism was made with."""
+        # An option is an attribute of the same name, or with a leading underscore if the name holds something derived.
         names = [(option, kept) for option in option_names(type(self)) for kept in (option, f"_{option}")]
         return {option: vars(self)[kept] for option, kept in names if kept in vars(self)}
 
     @property
     def blocked_checksum(self) -> str:
-        """A digest of the words that are never drawn, by which a reader knows them again; "" if there are none."""
+        """A digest of the blocked words, so that a reader can check that it has the same ones; "" if there are none."""
         blocked = "\n".join(self.space.vocabulary.take(self.blocked))
         return hashlib.sha256(blocked.encode("utf-8", "surrogatepass")).hexdigest() if len(self.blocked) else ""
 
     def describe(self) -> dict[str, Any]:
-        """Say what the mechanism is, in plain values."""
+        """Describe the mechanism in plain values."""
         return {
             "mechanism": self.name,
             "epsilon": self.epsilon,
@@ -248,9 +252,9 @@ class Mechanism(ABC, Generic[SpaceT]):
 
 
 class NoiseMechanism(Mechanism[PointSpaceT]):
-    """Adds noise to the word's point and takes the word nearest to where it lands.
+    """Adds noise to the word's point and takes the word nearest to the noisy point.
 
-    All privacy comes from the noisy point; finding the nearest word looks at nothing else, so it costs none.
+    The search for the nearest word sees only the noisy point, so it is post-processing and costs no privacy.
     """
 
     family = "noise, then the nearest word"
@@ -269,7 +273,7 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
             for part in blocks(len(ids), 1 << 16):
                 drawn[part] = self.choose(self.perturb(ids[part], entropy), entropy)
             return drawn
-        # While the device searches one block, the next one's noise is drawn; each block has a stream of its own.
+        # While the device searches one block, the noise of the next is drawn. Each block has its own stream.
         parts = list(_growing(len(ids)))
         sources = entropy.spawn(len(parts))
         noisy = ahead(lambda job: self.perturb(ids[job[0]], job[1]), zip(parts, sources, strict=True))
@@ -278,14 +282,14 @@ class NoiseMechanism(Mechanism[PointSpaceT]):
         return drawn
 
     def choose(self, points: Points, entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002 - others draw here
-        """Return a word for each noisy point, from the point alone: the nearest."""
+        """Return the word nearest to each noisy point."""
         return self.space.nearest(points)
 
 
 class RadialMechanism(NoiseMechanism[PointSpaceT]):
-    """Adds noise that is a direction, uniform on the sphere, times a length, times a matrix if there is one.
+    """Adds noise that is a uniform direction times a random length, optionally stretched by a matrix.
 
-    Where the space lies on another device, the directions are made there, from a key that this processor draws.
+    If the space is on another device, the directions are made there, from a key drawn on the CPU.
     """
 
     @abstractmethod
@@ -294,7 +298,7 @@ class RadialMechanism(NoiseMechanism[PointSpaceT]):
 
     @property
     def stretch(self) -> NDArray[np.float32] | None:
-        """What the noise is multiplied by, from the right; None where it is round."""
+        """The matrix that the noise is multiplied by, from the right; None if the noise is isotropic."""
         return None
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
@@ -310,38 +314,38 @@ class RadialMechanism(NoiseMechanism[PointSpaceT]):
 
 
 class ScaledMechanism(RadialMechanism[PointSpaceT]):
-    """Adds noise whose length is a scale of the word times a length that has one law for all words and all ε."""
+    """Adds noise whose length is a scale times a random length, which has one law for all words and all ε."""
 
     law_kind: ClassVar[type[Law]] = RadialLaw
 
     @property
     def unit_length(self) -> UnitLength:
-        """The law of the length at scale 1: Gamma(n), that of Laplace noise, unless a mechanism has another."""
+        """The law of the length at scale 1. Default: Gamma(n), as for Laplace noise."""
         return UnitLength(self.space.dimension)
 
     def scales(self, ids: Ids) -> NDArray[np.float64]:
-        """Return by how much the noise of each word is longer than at scale 1: 1/ε for all, as for Laplace noise."""
+        """Return the scale of each word's noise. Default: 1/ε, as for Laplace noise."""
         return np.full(len(ids), 1.0 / self.epsilon)
 
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
-        """Draw the length of the noise of each word, before it is stretched."""
+        """Draw the length of the noise of each word, before stretching."""
         return self.unit_length.draw(len(ids), entropy) * self.scales(ids)
 
     def radius_law(self, word: int) -> RadiusLaw | None:
-        """Return the distribution function of the distance between a word and its noisy point; None without noise."""
+        """Return the CDF of the distance between a word and its noisy point, or None if the word gets no noise."""
         scale = float(self.scales(np.array([word]))[0])
         return (lambda radii: self.unit_length.distribution(radii / scale)) if scale else None
 
 
 class ExponentialMechanism(Mechanism[SpaceT]):
-    """Draws the word directly, with exact probabilities that fall with the distance."""
+    """Draws the word directly, from exact probabilities that fall with the distance."""
 
     family = "draws from exact probabilities"
     law_kind: ClassVar[type[Law]] = RowLaw
 
     @abstractmethod
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        """Return the logarithms of the unnormalised probabilities of every output, one row per word."""
 
     def probabilities(self, word: str | int) -> NDArray[np.float64]:
         """Return the exact probability of every output for one word."""
@@ -349,16 +353,16 @@ class ExponentialMechanism(Mechanism[SpaceT]):
         return np.asarray(self.probability_rows(np.array([place]))[0])
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the exact probabilities of every output, a row for each word."""
+        """Return the exact probabilities of every output, one row per word."""
         weights = weights_of(self.log_weights(ids))
         weights[:, self.blocked] = 0.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:
-        """Return the logarithms of the exact probabilities of some outputs: a row for each, a column for each input.
+        """Return the logarithms of the exact probabilities of some outputs: one row per output, one column per input.
 
-        Where `log_weight_columns` knows the weights behind an output, each row costs no more than its own entries, once
-        the sums of all inputs are known; elsewhere it takes a pass over the inputs' rows.
+        If the mechanism implements `log_weight_columns`, a row costs only its own entries once the normalisers are
+        known. Otherwise this takes a pass over the rows of all inputs.
         """
         outputs, inputs = np.asarray(outputs), np.asarray(inputs)
         found = np.empty((len(outputs), len(inputs)))
@@ -383,15 +387,15 @@ class ExponentialMechanism(Mechanism[SpaceT]):
         return found
 
     def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows | None:  # noqa: ARG002 - for those who know
-        """Return the logarithms that `log_weights` does, a row for each output; None where a row cannot be had so."""
+        """Return the values of `log_weights` by output, one row per output, or None if only rows by input are known."""
         return None
 
     @cached_property
     def _normalisers(self) -> Lazily:
-        """The largest logarithm of each word's weights, and the logarithm of the sum of its weights scaled by that."""
-        return Lazily(len(self.space), self._add_up)
+        """For each word, its largest log weight, and the logarithm of the sum of its weights scaled by that."""
+        return Lazily(len(self.space), self._normalise)
 
-    def _add_up(self, ids: Ids) -> NDArray[np.float64]:
+    def _normalise(self, ids: Ids) -> NDArray[np.float64]:
         logs = self.log_weights(ids)
         weights = weights_of(logs)
         weights[:, self.blocked] = 0.0
@@ -401,21 +405,21 @@ class ExponentialMechanism(Mechanism[SpaceT]):
         return list(blocks(count, max(1, _CELLS // len(self.space))))
 
     def row_source(self) -> RowSource:
-        """Return the rows to draw from: those of `log_weights`, unless there is a quicker way to the same law."""
+        """Return the rows to draw from. Override it if there is a faster way to draw from the same law."""
         return WholeRows(len(self.space), self.log_weights, rate_of(self.epsilon) * self.space.precision)
 
     @cached_property
     def rows(self) -> RowDraws:
-        """What draws from the rows, and keeps some of them for the next draws."""
+        """Draws from the rows and caches some of them."""
         return RowDraws(self.row_source())
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by one drawn with its probabilities; a word's row is computed once for all its places."""
+        """Replace each word by a random word. The row of a word that occurs several times is computed once."""
         return self.rows.draw(ids, entropy or Entropy())
 
 
 def _growing(total: int) -> Iterator[slice]:
-    """Cut so many words into the blocks that a device takes, each twice the one before up to the largest."""
+    """Yield the blocks that are sent to a device; each is twice as large as the one before, up to a maximum."""
     start, size = 0, _FIRST_DEVICE_BLOCK
     while start < total:
         yield slice(start, min(start + size, total))
@@ -434,13 +438,13 @@ def option_names(kind: type[Mechanism[Any]]) -> list[str]:
 
 
 def nearest_pairs(space: Space, ids: Ids) -> NDArray[np.int64]:
-    """Return each of these words with its nearest word, a row each; nothing where there is only one word."""
+    """Return each word with its nearest word, one pair per row; empty if the space has only one word."""
     near = space.neighbours(ids, 1)[0]
     return np.stack([ids[: near.size], near.ravel()], axis=1).astype(np.int64)
 
 
 def needs_vectors(name: str, space: Space) -> EuclideanSpace:
-    """Return the space if it is one of vectors, or refuse it in the name of a mechanism."""
+    """Return the space if it is Euclidean; raise a SpaceError that names the mechanism if it is not."""
     if not isinstance(space, EuclideanSpace):
         raise SpaceError(f"the mechanism {name} needs a Euclidean space of vectors.")
     return space

@@ -1,11 +1,11 @@
-"""Another mechanism's output, replaced by the word that is best to say given that output (Bayesian remap).
+"""Another mechanism's output, replaced by the best word given that output (Bayesian remap).
 
-``r(y) = argmin_u Σ_w π(w)·Pr[M(w)=y]·‖φ(w)-φ(u)‖²``, with a public prior π: the word that is nearest, on average, to
-what may stand behind ``y``. Since ``Σ_w p(w)‖φ(w)-φ(u)‖² = ‖m-φ(u)‖² + const`` with ``m`` the mean of φ under ``p``, it
-is the word nearest to the posterior mean of the vectors.
+``r(y) = argmin_u Σ_w π(w)·Pr[M(w)=y]·‖φ(w)-φ(u)‖²``, with a public prior π: the word nearest, on average, to the words
+that may be behind ``y``. Since ``Σ_w p(w)‖φ(w)-φ(u)‖² = ‖m-φ(u)‖² + const`` with ``m`` the mean of φ under ``p``, it is
+the word nearest to the posterior mean of the vectors.
 
-Proof. ``r`` is computed from the mechanism, the prior and the space, all public, and looks at ``y`` alone. It is
-post-processing and keeps whatever was promised. ∎ `remapped`, which looks at the original, is not.
+Proof. ``r`` is computed from the mechanism, the prior and the space, which are public, and depends on ``y`` alone. So
+it is post-processing and keeps the guarantee. ∎ This is not true of `remapped`, which looks at the original.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _INNER: dict[str, type[ExponentialMechanism[Any]]] = {kind.name: kind for kind i
 
 
 class BayesRemap(Mapped):
-    """Draws from another mechanism and says the word nearest to what the output lets one expect.
+    """Draws from another mechanism and releases the word nearest to the posterior mean given the output.
 
     Parameters
     ----------
     epsilon : float
-        That of the other mechanism.
+        The other mechanism's ε.
     of : {"graph", "ring", "exponential"}
         The other mechanism, with its default options.
     prior : {"uniform", "frequency", "density"}
-        How likely each word is before anything is seen; public.
+        A public prior over the inputs.
     """
 
     name = "bayes-remap"
@@ -59,7 +59,7 @@ class BayesRemap(Mapped):
 
     @cached_property
     def instead(self) -> NDArray[np.int64]:
-        """The word that is said for every output."""
+        """The word released for every output."""
 
         def fill(folder: Path) -> None:
             prior = np.exp(self._log_prior)

@@ -1,12 +1,12 @@
-"""Words that are never drawn: slurs and obscenities that nobody wants to read in a veiled text.
+"""Words that are never drawn, such as slurs and obscenities.
 
-Every word is still veiled, a blocked one like any other; only what comes out is restricted, in one of two ways:
+Every word of a text is still veiled, blocked or not. Only the outputs are restricted, in one of two ways:
 
-- `graph` draws from the allowed words alone. Proof: it is the exponential mechanism on a smaller set of outputs. The
+- `graph` draws only from the allowed words. Proof: it is the exponential mechanism on a smaller set of outputs. The
   numerator of an output changes by at most ``e^{εd/2}`` between two words, and so does the sum over the allowed
   outputs; the ratio is at most ``e^{εd}``, as before. ∎
-- Any other mechanism has a blocked output replaced by the allowed word nearest to it. Proof: which word that is depends
-  on the output alone, so this is post-processing and keeps whatever was promised. ∎
+- Any other mechanism replaces a blocked output by the allowed word nearest to it. Proof: the replacement depends on the
+  output alone, so this is post-processing and keeps the guarantee. ∎
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _LONG_ENDINGS = ("ed", "er", "ers", "ing", "y")
 
 @lru_cache(maxsize=1)
 def blocked_words() -> frozenset[str]:
-    """Return the bundled list of English words that are not drawn unless asked for."""
+    """Return the bundled list of English words that are not drawn by default."""
     listed = Path(__file__).parent.parent / "data" / "blocked-english" / "words.txt"
     return frozenset(listed.read_text(encoding="utf-8").split())
 
 
 def block(mechanism: Mechanism[Any], words: Collection[str]) -> Mechanism[Any]:
-    """Return the same mechanism, never drawing any of these words or their inflections.
+    """Return the mechanism restricted so that it never draws these words or their inflections.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def block(mechanism: Mechanism[Any], words: Collection[str]) -> Mechanism[Any]:
     if isinstance(words, (str, bytes)) or not isinstance(words, Collection):
         raise OptionError("block must be a list of words; give a single word as a list of one.")
     if not all(isinstance(word, str) for word in words):
-        raise OptionError("block must be a list of words, and something in it is no string.")
+        raise OptionError("block must be a list of words, but one of its items is not a string.")
     return block_ids(mechanism, _ids(mechanism.space.vocabulary, {word.lower() for word in words}))
 
 
 def block_ids(mechanism: Mechanism[Any], ids: NDArray[np.int64]) -> Mechanism[Any]:
-    """Return the same mechanism, never drawing the words with these ids."""
+    """Return the mechanism restricted so that it never draws the words with these ids."""
     if len(ids) == len(mechanism.space):
-        raise OptionError("block has every word of the space, so nothing could be drawn; give a shorter list.")
+        raise OptionError("block lists every word of the space, so nothing could be drawn; give a shorter list.")
     if not len(ids):
         return mechanism
     made = mechanism.without(ids) if isinstance(mechanism, Graph) else Substituting(mechanism, ids)
@@ -74,16 +74,16 @@ def _ids(vocabulary: Vocabulary, listed: set[str]) -> NDArray[np.int64]:
 
 
 class Substituting(Mapped):
-    """A mechanism whose blocked outputs are replaced by the allowed word nearest to each."""
+    """A mechanism whose blocked outputs are replaced by the nearest allowed word."""
 
     def __init__(self, inner: Mechanism[Any], blocked: NDArray[np.int64]) -> None:
         super().__init__(inner)
         self.blocked = blocked
-        self.name = inner.name  # type: ignore[misc] # it stands for the other one everywhere
+        self.name = inner.name  # type: ignore[misc] # it acts as the inner mechanism everywhere
 
     @cached_property
     def instead(self) -> NDArray[np.int64]:
-        """What is given for every output: itself, or the allowed word nearest to it."""
+        """The word released for every output: itself, or the allowed word nearest to it."""
         instead = np.arange(len(self.space))
         for part in blocks(len(self.blocked), 64):
             distances = np.array(self.space.distances(self.blocked[part]), dtype=np.float64)

@@ -1,16 +1,16 @@
-"""CusText: exponential draws inside a small set of outputs of the word's own (Chen et al. 2023).
+"""CusText: exponential draws from a small set of outputs (Chen et al. 2023).
 
-Words are grouped by k: the most frequent word that is in no group yet, with the nearest k-1 words that are in none. A
-word is replaced by a word ``u`` of its own group with probability ∝ ``e^{½ε·s(w,u)}``, where the score ``s`` is its
-likeness to the words of the group, stretched to [0, 1].
+Words are divided into groups of k: repeatedly, the most frequent word without a group and the k-1 words nearest to it
+that have none either. A word is replaced by a word ``u`` of its group with probability ∝ ``e^{½ε·s(w,u)}``, where the
+score ``s`` is their similarity, scaled to [0, 1] within the group.
 
-Proof, for two words of one group: both draw from the same words; scores lie in [0, 1], so numerators differ by at most
-``e^{ε/2}``, hence so do the sums, together ``e^ε``. ∎
+Proof, for two words of one group. Both draw from the same words, and scores lie in [0, 1], so numerators differ by a
+factor of at most ``e^{ε/2}``, and so do their sums: together ``e^ε``. ∎
 
-For two words of *different* groups nothing holds: no output of the one is an output of the other. The output always
-tells the group, so what is left is that a word hides among the k words of its group. With ``mapping="aggressive"``
-every word has a set of its own, its k nearest words. Two words that do not have the very same set are then told apart
-for certain by some outputs, and sets of neighbours are hardly ever the same: nothing is promised.
+For two words of *different* groups nothing holds: they have no output in common. The output always reveals the group,
+so a word is hidden only among the k words of its group. With ``mapping="aggressive"`` every word has its own set of
+outputs, its k nearest words. Two words with different sets are then told apart with certainty by some outputs, and
+sets of neighbours are hardly ever equal, so nothing is guaranteed.
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ from wordveil.progress import Watch, ignore
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids, Rows, smallest
 
-_AT_ONCE = 2048  # words whose outputs are measured at once
+_AT_ONCE = 2048  # words processed at once
 _MAPPINGS = ("conservative", "aggressive")
 
 
 class Custext(ExponentialMechanism[EuclideanSpace]):
-    """Draws one of the k words of the group that the word belongs to, the likelier the nearer.
+    """Draws one of the k words in the word's group; nearer words are likelier.
 
     Parameters
     ----------
     epsilon : float
         The largest log-ratio between two words of one group.
     k : int
-        How many words a group has.
+        The number of words in a group.
     mapping : {"conservative", "aggressive"}
-        Groups that share their outputs, or for each word its own k nearest words, which promises nothing.
+        "conservative" divides the words into groups that share their outputs. "aggressive" lets each word become one of
+        its own k nearest words, and guarantees nothing.
     """
 
     name = "custext"
@@ -73,7 +74,7 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
                 first = int(np.argmax(group < 0))
                 row = self.space.distances(np.array([first]))
                 row[:, group >= 0] = np.inf
-                row[0, first] = -1.0  # before its twins
+                row[0, first] = -1.0  # so that the word comes before its twins
                 near = smallest(row, min(k, int((group < 0).sum())))[0][0]
                 group[near] = number
             np.save(folder / "group.npy", group)
@@ -82,7 +83,7 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
 
     @cached_property
     def _sets(self) -> NDArray[np.int64]:
-        """The sets of outputs, a row each, filled up with -1: of every group, or of every word."""
+        """The output sets of every group or of every word, one row each, padded with -1."""
         words, k = len(self.space), min(self.k, len(self.space))
         if self.mapping == "conservative":
             order = np.argsort(self.groups, kind="stable")
@@ -91,7 +92,7 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
         return own if k == 1 else np.append(own, neighbourhoods(self.space, k - 1)[0].astype(np.int64), axis=1)
 
     def _outputs(self, ids: Ids) -> NDArray[np.int64]:
-        """Return the words that each of these words may become, a row each, filled up with -1."""
+        """Return the words that each of these words may become, one row per word, padded with -1."""
         return np.asarray(self._sets[self.groups[ids] if self.mapping == "conservative" else ids])
 
     def _logs(self, ids: Ids) -> NDArray[np.float64]:
@@ -104,7 +105,7 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
         return np.where(outputs >= 0, -self._rate * (inside - least) / spread, -np.inf)
 
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the unnormalised probabilities; minus infinity outside the word's outputs."""
+        """Return the logarithms of the unnormalised probabilities; -inf outside the word's outputs."""
         ids = np.asarray(ids)
         rows = np.full((len(ids), len(self.space)), -np.inf)
         for part in blocks(len(ids), _AT_ONCE):
@@ -114,7 +115,7 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
         return rows
 
     def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:  # noqa: ARG002
-        """Return the logarithms of the exact probabilities of some outputs; minus infinity for the words without it."""
+        """Return the logarithms of the exact probabilities of some outputs; -inf for words that cannot give them."""
         outputs, inputs = np.asarray(outputs), np.asarray(inputs)
         found = np.full((len(outputs), len(inputs)), -np.inf)
         order = np.argsort(outputs, kind="stable")
@@ -123,19 +124,19 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
             logs -= np.log(np.exp(logs).sum(axis=1, keepdims=True))
             first, last = (np.searchsorted(outputs[order], own, side=side) for side in ("left", "right"))
             word, place = np.nonzero((last > first) & (own >= 0))
-            for number in range(int((last - first).max(initial=0))):  # an output may be asked about more than once
+            for number in range(int((last - first).max(initial=0))):  # `outputs` may contain duplicates
                 here = first[word, place] + number < last[word, place]
                 at = order[first[word[here], place[here]] + number]
                 found[at, part.start + word[here]] = logs[word[here], place[here]]
         return found
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the exact probabilities of every output, a row for each word; 0 outside the word's outputs."""
+        """Return the exact probabilities of every output, one row per word; 0 outside the word's outputs."""
         weights = np.exp(self.log_weights(ids))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
-        """Return pairs of words of one group: each of these words with the next of its group."""
+        """Return pairs of words of one group: each word with the next one of its group."""
         order = np.argsort(self.groups, kind="stable")
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
@@ -144,21 +145,21 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
         return pairs[(self.groups[pairs[:, 0]] == self.groups[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
 
     def true_delta(self, left: int, right: int) -> float | None:
-        """Return the smallest δ that holds between two words at this mechanism's ε, from their exact probabilities."""
+        """Return the smallest δ that holds between two words at this ε, from their exact probabilities."""
         rows = self.probability_rows(np.array([left, right]))
-        factor = np.exp(self.epsilon) * (1.0 + 1e-12)  # rounding
+        factor = np.exp(self.epsilon) * (1.0 + 1e-12)  # a margin for rounding
         return float(max(np.maximum(one - factor * other, 0.0).sum() for one, other in (rows, rows[::-1])))
 
     @property
     def shortfall(self) -> str:
-        """What a release under this mechanism would lack: words of other groups to hide among."""
+        """What a release under this mechanism lacks: the output reveals the group."""
         if self.mapping == "aggressive":
             return super().shortfall
-        return f"Every output tells which group of {min(self.k, len(self.space))} words the original belongs to."
+        return f"Every output reveals which group of {min(self.k, len(self.space))} words the original belongs to."
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         if self.mapping == "aggressive":
             caveats = ("Which words can come out depends on the original, so an output may rule originals out.",)
             return self.make_guarantee(Notion.NONE, caveats=caveats, claim=_CLAIM)
@@ -171,7 +172,7 @@ class Custext(ExponentialMechanism[EuclideanSpace]):
 
     @property
     def claim(self) -> Guarantee:
-        """What "ε-differential privacy" would mean without the restriction to words that share their outputs."""
+        """The claim "ε-differential privacy", read without its restriction to words that share their outputs."""
         return self.make_guarantee(Notion.APPROXIMATE, pairs="a word and its nearest words")
 
 

@@ -1,20 +1,20 @@
-"""Laplace noise pulled towards where words are (challenges paper, section 6.1), drawn exactly.
+"""Laplace noise weighted by the density of words (challenges paper, section 6.1), sampled exactly.
 
 The noisy point has density ∝ ``μ(z)·e^{-a‖z-φ(w)‖}``, with ``μ(z) = Σ_u e^{-‖z-φ(u)‖²/2σ²}`` and ``a = ε/2``.
 
-Proof. The numerators of ``w`` and ``w'`` differ by at most ``e^{a·d(w,w')}``; so do therefore the normalisers, their
-integrals. Together ``e^{2a·d} = e^{ε·d}``. The paper counts the numerator only and so claims ``a`` where ``2a``
-holds. ∎
+Proof. The numerators of ``w`` and ``w'`` differ by a factor of at most ``e^{a·d(w,w')}``, and so do the normalisers,
+which are their integrals: together ``e^{2a·d} = e^{ε·d}``. The paper counts only the numerator, and so claims ``a``
+where ``2a`` holds. ∎
 
-Sampler. ``e^{-ar}`` is a mixture of Gaussians: ``e^{-ar} = ∫ a/√(2πτ)·e^{-r²/2τ}·e^{-a²τ/2} dτ``. With τ added as a
-variable and the component u of μ as another, the joint density is ∝
+Sampler. ``e^{-ar}`` is a mixture of Gaussians: ``e^{-ar} = ∫ a/√(2πτ)·e^{-r²/2τ}·e^{-a²τ/2} dτ``. With τ and the
+component u of μ as further variables, the joint density is ∝
 ``τ^{-1/2}·e^{-a²τ/2}·e^{-‖z-φ(w)‖²/2τ}·e^{-‖z-φ(u)‖²/2σ²}``: given u and τ, the point is Gaussian, with precision
 ``1/τ + 1/σ²`` and the precision-weighted mean of φ(w) and φ(u). Integrating z out, with ``D = ‖φ(u)-φ(w)‖``,
 
     f(τ | D) = τ^{-1/2}·e^{-a²τ/2}·(τσ²/(τ+σ²))^{n/2}·e^{-D²/2(τ+σ²)},
 
-so u is drawn with probability ∝ ``g(D) = ∫ f(τ | D) dτ``, a function of the distance alone, then τ from ``f(·|D)``,
-then z. The paper calls this sampling hard; no Markov chain is needed, nor Bessel functions.
+So u is drawn with probability ∝ ``g(D) = ∫ f(τ | D) dτ``, a function of the distance alone, then τ from ``f(·|D)``,
+then z. The paper calls this sampling hard, but it needs neither a Markov chain nor Bessel functions.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from wordveil.spaces.space import Ids, Points, Rows
 _CELLS = 256
 _TABLE = 4096
 _FINE = 2049
-_AT_ONCE = 1 << 14  # distances, so that what is between steps stays in the cache
-_DEPTH = 45.0  # tails below e^-45 of the mode are left out
+_AT_ONCE = 1 << 14  # distances at once, so that intermediate results stay in the processor's cache
+_DEPTH = 45.0  # tails below e^-45 times the mode are cut off
 
 
 class Density(NoiseMechanism[EuclideanSpace]):
@@ -48,9 +48,10 @@ class Density(NoiseMechanism[EuclideanSpace]):
     Parameters
     ----------
     epsilon : float
-        The privacy loss per unit of Euclidean distance; the noise has rate ε/2, since the density costs as much again.
+        The privacy loss per unit of Euclidean distance. The noise has rate ε/2, because the density costs as much as
+        the noise.
     bandwidth : float, optional
-        The σ of the kernel; if not given, the median distance to the nearest word divided by the root of the dimension.
+        The σ of the kernel. Default: the median distance to the nearest word, divided by the root of the dimension.
     """
 
     name = "density"
@@ -74,11 +75,11 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return self.make_guarantee(
             caveats=(
                 DRAWN_IN_FLOATS,
-                # the masses fall with a distance in single precision, by at most ε a unit
+                # log masses fall by at most ε per unit of a distance known in single precision
                 drawn_closely(len(self.space), 4.0 * self.epsilon * self.space.precision + 2.0**-16),
             ),
             claim="that a public prior leaves the promise unchanged (challenges paper, 6.1): it doubles the loss",
@@ -115,7 +116,7 @@ class Density(NoiseMechanism[EuclideanSpace]):
 
 
 class MixingLaw:
-    """The law ``f(τ | D)`` of the mixing variable, and its mass ``g(D)``, in logarithms, for D up to `largest`."""
+    """The law ``f(τ | D)`` of the mixing variable and its mass ``g(D)``, as logarithms, for D up to `largest`."""
 
     def __init__(self, dimension: int, rate: float, bandwidth: float, largest: float) -> None:
         self.dimension, self.rate, self.variance = dimension, rate, bandwidth**2
@@ -134,7 +135,7 @@ class MixingLaw:
         )
 
     def _range(self) -> NDArray[np.float64]:
-        # where the law has its mass, for the smallest and the largest distance
+        # covers the mass of the law for the smallest and the largest distance
         rough = np.linspace(-60.0, 60.0, 20_001) - 2.0 * np.log(self.rate)
         ends = []
         for distance in (0.0, self.largest):
@@ -144,8 +145,8 @@ class MixingLaw:
 
     @cached_property
     def _table(self) -> tuple[float, NDArray[np.float64]]:
-        """The step between nodes, and the coefficients of a cubic from each node to the next."""
-        # ln g bends where D is about σ: nodes spaced evenly in asinh(D/σ) are dense there and reach far.
+        """The step between nodes, and the coefficients of the cubic from each node to the next."""
+        # ln g bends where D is about σ: nodes evenly spaced in asinh(D/σ) are dense there and still reach far.
         nodes = np.linspace(0.0, np.arcsinh(self.largest / np.sqrt(self.variance)), _TABLE)
         distances = np.sqrt(self.variance) * np.sinh(nodes)
         fine = np.linspace(self._grid[0], self._grid[-1], _FINE)
@@ -164,8 +165,8 @@ class MixingLaw:
         return masses.reshape(distances.shape)
 
     def _log_mass(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        # What SciPy's spline does, three times as fast: evenly spaced nodes need no search, and asinh written as a
-        # logarithm is a vector instruction.
+        # Three times as fast as SciPy's spline: evenly spaced nodes need no search, and asinh written as a logarithm
+        # is vectorised.
         step, coefficients = self._table
         place = np.minimum(distances, self.largest) / np.sqrt(self.variance)
         place = np.log(place + np.sqrt(place * place + 1.0))
@@ -178,13 +179,13 @@ class MixingLaw:
         return height
 
     def draw(self, distances: NDArray[np.float64], entropy: Entropy) -> NDArray[np.float64]:
-        """Draw τ for each distance, exactly, by rejection from straight lines through the log-density at the grid.
+        """Draw τ for each distance, exactly, by rejection from a piecewise linear envelope of the log-density.
 
-        Between two grid points a line misses a curve by at most its largest second derivative times the squared step
-        divided by 8; that bound, cell by cell, raises the lines to an envelope.
+        Between two grid points, a line differs from a curve by at most the curve's largest second derivative times the
+        squared step divided by 8. Raising the line of each cell by this bound gives the envelope.
         """
         grid, step = self._grid, self._grid[1] - self._grid[0]
-        distances, row = np.unique(distances, return_inverse=True)  # one table for all draws at a distance
+        distances, row = np.unique(distances, return_inverse=True)  # draws at the same distance share a table
         heights = self.log_density(grid, distances[:, None])
         low, high = np.exp(grid[:-1]), np.exp(grid[1:])
         curve = 0.5 * self.rate**2 * high + self.dimension / 8.0
@@ -193,7 +194,7 @@ class MixingLaw:
         slopes = np.diff(heights, axis=1)
         level = np.abs(slopes) < 1e-9
         slopes[level] = 1.0
-        with np.errstate(over="ignore"):  # far from the mode the bound may be huge, where the curve is nothing
+        with np.errstate(over="ignore"):  # far from the mode the bound may be huge, but the density is negligible
             cells = np.where(level, ends[:, :-1], np.diff(ends, axis=1) / slopes) * np.exp(np.minimum(bend, 700.0))
         sums = np.cumsum(cells, axis=1)
         slopes[level] = 0.0

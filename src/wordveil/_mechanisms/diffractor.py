@@ -1,14 +1,14 @@
 """1-Diffractor: two-sided geometric steps along one of several lists of the words (Meisenbacher et al. 2024).
 
-Proof. On one list of ``N`` words the place ``i`` of the word moves to ``i + X`` with ``Pr[X=x] ∝ e^{-ε|x|}``, which has
-one normaliser for all places, and is cut off at the ends of the list, which looks at ``i + X`` alone. So with ``d_l``
-for the steps between two words along list ``l``, that list keeps ``ε·d_l``. The list is drawn without a look at the
-word, so ``Pr[M(w)=u] = mean_l Pr[M_l(w)=u] <= mean_l e^{ε·d_l(w,w')}·Pr[M_l(w')=u]``, which is at most
+Proof. On one list of ``N`` words, the position ``i`` of the word moves to ``i + X`` with ``Pr[X=x] ∝ e^{-ε|x|}``, which
+has one normaliser for all positions. Clipping at the ends of the list depends on ``i + X`` alone. So with ``d_l`` the
+steps between two words along list ``l``, that list satisfies ``ε·d_l``. The list is drawn independently of the word, so
+``Pr[M(w)=u] = mean_l Pr[M_l(w)=u] <= mean_l e^{ε·d_l(w,w')}·Pr[M_l(w')=u]``, which is at most
 ``e^{ε·max_l d_l(w,w')}·Pr[M(w')=u]``. ∎
 
-The largest of several metrics is one. It is not enough that two words are close on *one* list: another one tells them
-apart. (The package dp-diffractor draws on every list that has the word and picks one of the results; which lists have a
-word then tells it, so all lists must have the same words, as here.)
+The maximum of several metrics is a metric. It is not enough that two words are close on *one* list, because another
+list tells them apart. (The package dp-diffractor draws on every list that has the word and picks one of the results.
+The set of lists that have a word would then reveal it, so all lists must hold the same words, as they do here.)
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from wordveil.noise import Entropy, discrete_laplace, exact_rate
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids, Rows
 
-_LEAST, _MOST = 1e-4, 100.0  # what the exact sampler takes; noise of rate 100 is hardly ever other than 0
-_NEAR = 50  # words that are tried before the list goes on elsewhere, as in the package
+_LEAST, _MOST = 1e-4, 100.0  # rates that the exact sampler takes; at rate 100 the noise is practically always 0
+_NEAR = 50  # neighbours tried before a list continues elsewhere, as in the package
 
 
 class Diffractor(ExponentialMechanism[EuclideanSpace]):
-    """Moves a random number of steps along a list of the words that is drawn from several.
+    """Moves a random number of steps along one of several lists of the words, drawn at random.
 
-    A list begins with some word and goes on with the nearest word that it does not have yet.
+    A list starts at some word and continues with the nearest word that it does not have yet.
 
     Parameters
     ----------
     epsilon : float
         The privacy loss per step, along the list on which two words are farthest apart.
     lists : int
-        How many lists there are. They begin with different words; the paper has one for each of several embeddings.
+        The number of lists. They start at different words; the paper has one list for each of several embeddings.
     """
 
     name = "diffractor"
@@ -61,12 +61,12 @@ class Diffractor(ExponentialMechanism[EuclideanSpace]):
 
     @classmethod
     def least_epsilon(cls, space: Space) -> float:  # noqa: ARG003 - the same on all
-        """Return what every epsilon must be above: below it the steps would outgrow any list."""
+        """Return the bound that epsilon must exceed; with a smaller one, the steps would outgrow any list."""
         return _LEAST
 
     @cached_property
     def orders(self) -> NDArray[np.int64]:
-        """The words of each list in their order, a row each."""
+        """The words of each list in order, one row per list."""
 
         def fill(folder: Path) -> None:
             words = len(self.space)
@@ -79,15 +79,15 @@ class Diffractor(ExponentialMechanism[EuclideanSpace]):
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """The place of every word on each list, a row each."""
+        """The position of every word on each list, one row per list."""
         return np.argsort(self.orders, axis=1)
 
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the probabilities of every output, a row for each word."""
+        """Return the logarithms of the probabilities of every output, one row per word."""
         return self.log_weight_columns(np.arange(len(self.space)), ids).T
 
     def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows:
-        """Return the same logarithms, a row for each output."""
+        """Return the same logarithms, one row per output."""
         fall, last = float(self._exact_rate), len(self.space) - 1
         inside = math.log(math.tanh(0.5 * fall))  # (1-a)/(1+a)
         end = -math.log1p(math.exp(-fall))  # 1/(1+a)
@@ -98,11 +98,11 @@ class Diffractor(ExponentialMechanism[EuclideanSpace]):
             np.logaddexp(logs, base - fall * np.abs(there - places[inputs]), out=logs)
         return np.asarray(logs - math.log(self.lists))
 
-    def _add_up(self, ids: Ids) -> NDArray[np.float64]:
-        return np.zeros((len(ids), 2))  # they are logarithms of probabilities as they are
+    def _normalise(self, ids: Ids) -> NDArray[np.float64]:
+        return np.zeros((len(ids), 2))  # `log_weights` are log probabilities already
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by the word some random steps away on a random list."""
+        """Replace each word by the word a random number of steps away on a random list."""
         entropy = entropy or Entropy()
         ids = np.asarray(ids)
         chosen = entropy.below(np.full(len(ids), self.lists))
@@ -110,18 +110,18 @@ class Diffractor(ExponentialMechanism[EuclideanSpace]):
         return np.asarray(self.orders[chosen, np.clip(moved, 0, len(self.space) - 1)])
 
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the largest log-ratio that is promised between the words of each pair."""
+        """Return the largest log-ratio that the guarantee allows for each pair."""
         steps = np.abs(self.places[:, left] - self.places[:, right]).max(axis=0)
         return np.asarray(self.epsilon * steps, dtype=np.float64)
 
     @property
     def largest_distance(self) -> float:
-        """The largest distance that a loss can grow with: the length of a list."""
+        """The distance at which the loss is largest: from one end of a list to the other."""
         return float(len(self.space) - 1)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return Guarantee(
             Notion.METRIC, self.epsilon, "steps along the list on which two words are farthest apart", "step",
             caveats=(
@@ -133,7 +133,7 @@ class Diffractor(ExponentialMechanism[EuclideanSpace]):
 
 
 def _greedy_list(near: list[list[int]], start: int) -> list[int]:
-    """List the words from `start` on, each followed by the nearest left, or by the most frequent if none near is."""
+    """List the words from `start`, each followed by its nearest unused neighbour, or the most frequent word left."""
     left = [True] * len(near)
     order, here, frequent = [], start, 0
     while True:

@@ -1,4 +1,4 @@
-"""Noise as large as the neighbourhood of the word, made safe by smoothing (challenges paper, section 6.2).
+"""Noise scaled to the neighbourhood of the word, with a smoothed scale (challenges paper, section 6.2).
 
 ``ℓ(w)``, the distance to the k-th nearest word, changes by at most ``d(w,w')`` from ``w`` to ``w'``. Its smooth upper
 bound ``s(w) = c·max_u ℓ(u)·e^{-β·d(w,u)}`` satisfies ``s(w) <= e^{β·d(w,w')}·s(w')`` (Nissim, Raskhodnikova & Smith
@@ -8,11 +8,11 @@ same constant for all words.
 Proof. Let ``s >= s'`` and ``a = ln(s/s') <= β·d``. With ``|r-r'| <= d``,
 ``ln f_w/f_w' = (p-n)·a + p·ln((s'+r')/(s+r)) <= (p-n)·β·d + p·d/s``, because ``(s'+r')/(s+r) <= 1 + d/s``. The other
 way round, ``ln f_w'/f_w = (n-p)·a + p·ln((s+r)/(s'+r')) <= (n-p)·a + p·(a + d/s) = n·a + p·d/s``, because
-``(s+r)/(s+r') <= 1 + d/s`` and ``(s+r')/(s'+r') <= s/s'``. So two words are told apart by at most ``(p/max(s,s') +
+``(s+r)/(s+r') <= 1 + d/s`` and ``(s+r')/(s'+r') <= s/s'``. So the loss between two words is at most ``(p/max(s,s') +
 β·max(n, p-n))·d(w,w')``. ∎
 
-`epsilon` fixes c: the bound at the smallest s of the vocabulary is ε, so the promise is ``ε·d`` for every pair, and
-less for isolated words, pair by pair (`allowed_loss`). Laplace tails would not do: a change of their scale is an
+`epsilon` fixes c: the bound at the smallest s of the vocabulary is ε. So the guarantee is ``ε·d`` for every pair, and
+less for pairs with an isolated word (`allowed_loss`). Laplace tails would not work: changing their scale costs an
 unbounded loss.
 
 Sampler. The radius has density ∝ ``r^{n-1}(1+r/s)^{-p}``; with ``B = r/(r+s)`` that is ``B^{n-1}(1-B)^{p-n-1}``:
@@ -38,7 +38,7 @@ from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
 from wordveil.spaces.space import Ids
 
-# of n·tail: a length is beyond 1e30 with probability (1e-30)^(n·tail), which is to stay below 2^-60
+# The least n·tail: a length exceeds 1e30 with probability (1e-30)^(n·tail), which must stay below 2^-60.
 _LIGHTEST = 0.6
 
 
@@ -50,9 +50,9 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     k : int
         The neighbour whose distance sets the size.
     share : float
-        The share of epsilon that pays for the change of size from word to word; 0 makes the size the same for all.
+        The share of epsilon that pays for the change of size between words; 0 gives all words the same size.
     tail : float
-        How heavy the tail is: the exponent p is ``n·(1 + tail)``.
+        The exponent p is ``n·(1 + tail)``: a smaller value gives a heavier tail.
     """
 
     name = "elastic"
@@ -73,7 +73,7 @@ class Elastic(RadialMechanism[EuclideanSpace]):
 
     @property
     def exponent(self) -> float:
-        """The p of the tail."""
+        """The exponent p of the tail."""
         return self.space.dimension * (1.0 + self.tail)
 
     @property
@@ -90,14 +90,14 @@ class Elastic(RadialMechanism[EuclideanSpace]):
         return smooth * self.exponent / ((1.0 - self.share) * self.epsilon * smooth.min())
 
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the largest log-ratio that is promised between the words of each pair."""
+        """Return the largest log-ratio that the guarantee allows for each pair."""
         distance = self.space.apart(self.space.points(left), right)
         steepness = self.exponent / np.maximum(self.sizes[left], self.sizes[right])
         return (steepness + self.share * self.epsilon) * distance
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         loneliest = round_up(self.promised_rate(float(self.sizes.max())), 4)
         return self.make_guarantee(
             caveats=(f"For the most isolated word the promise is {loneliest:g} per unit.", DRAWN_IN_FLOATS),
@@ -111,13 +111,13 @@ class Elastic(RadialMechanism[EuclideanSpace]):
     def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
         """Draw the length of the noise of each word."""
         dimension = self.space.dimension
-        # B/(1-B) of a Beta variable B is a quotient of two Gamma variables, which loses no digits where B is near 1
+        # For a Beta variable B, B/(1-B) is a quotient of two Gamma variables, which keeps its digits if B is near 1.
         above = entropy.generator.standard_gamma(dimension, len(ids))
         log_below = log_gamma_draws(self.exponent - dimension, len(ids), entropy)
         return np.asarray(self.sizes[ids] * np.exp(np.log(above) - log_below))
 
     def radius_law(self, word: int) -> RadiusLaw:
-        """Return the distribution function of the distance between a word and its noisy point."""
+        """Return the CDF of the distance between a word and its noisy point."""
         size, dimension = float(self.sizes[word]), self.space.dimension
         rest = self.exponent - dimension
         return lambda radii: np.asarray(scipy.special.betainc(dimension, rest, radii / (radii + size)))

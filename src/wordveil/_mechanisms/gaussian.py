@@ -1,9 +1,9 @@
 """Gaussian noise of one size for all words.
 
 Proof. For two words at distance ``D <= reach`` the noisy points are ``N(φ(w), σ²I)`` and ``N(φ(w'), σ²I)``. By Balle
-and Wang (2018, Theorem 8) these are (ε, δ)-indistinguishable exactly when ``Φ(D/2σ - εσ/D) - e^ε·Φ(-D/2σ - εσ/D) <=
-δ``, whose left side grows with ``D/σ``; σ is the smallest that satisfies it at ``D = reach``. The nearest word is
-computed from the point alone. Words farther apart than `reach` are not covered. ∎
+and Wang (2018, Theorem 8) these are (ε, δ)-indistinguishable if and only if ``Φ(D/2σ - εσ/D) - e^ε·Φ(-D/2σ - εσ/D) <=
+δ``. The left side grows with ``D/σ``, and σ is the smallest that satisfies the condition at ``D = reach``. The nearest
+word is computed from the point alone. Words farther apart than `reach` are not covered. ∎
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from wordveil.spaces.space import Ids
 
 
 class GaussianNoise(ScaledMechanism[EuclideanSpace]):
-    """What the mechanisms with Gaussian noise share: a deviation for every word, and the exact δ of every pair."""
+    """Base of mechanisms with Gaussian noise: a deviation for every word, and the exact δ of every pair."""
 
     def __init__(self, space: Space, epsilon: float, delta: float) -> None:
         super().__init__(needs_vectors(self.name, space), epsilon)
@@ -41,21 +41,21 @@ class GaussianNoise(ScaledMechanism[EuclideanSpace]):
 
     @property
     def unit_length(self) -> UnitLength:
-        """The law of the length at scale 1: that of a normal vector, a chi law."""
+        """The law of the length at scale 1: the chi law, as for a normal vector."""
         return UnitLength(0.5 * self.space.dimension, is_root=True)
 
     def scales(self, ids: Ids) -> NDArray[np.float64]:
-        """Return by how much the noise of each word is longer than at scale 1: by its deviation."""
+        """Return the scale of each word's noise: its standard deviation."""
         return np.asarray(self.deviations[ids])
 
     def true_delta(self, left: int, right: int) -> float:
-        """Return the smallest δ that holds between two words at this mechanism's ε: no estimate, the exact value."""
+        """Return the exact smallest δ that holds between two words at this ε."""
         distance = float(self.space.apart(self.space.points(np.array([left])), np.array([right]))[0])
         one, other = self.deviations[[left, right]].tolist()
         return delta_between(self.space.dimension, distance, one, other, self.epsilon)
 
     def projection_law(self, word: int) -> RadiusLaw | None:
-        """Return the distribution function of the noise along any direction; None without noise."""
+        """Return the CDF of the noise along any direction; None if the word gets no noise."""
         deviation = float(self.deviations[word])
         return (lambda parts: scipy.special.ndtr(parts / deviation)) if deviation else None
 
@@ -66,10 +66,10 @@ class Gaussian(GaussianNoise):
     Parameters
     ----------
     epsilon, delta : float
-        The promise for words within `reach` of each other.
+        The guarantee for words within `reach` of each other.
     reach : float, optional
-        The largest distance that is covered; if not given, the largest distance of any word to its nearest other
-        word, so that every word has someone to hide behind.
+        The largest distance that is covered. Default: the largest distance from any word to its nearest word, so that
+        every word is covered together with at least one other.
     """
 
     name = "gaussian"
@@ -85,14 +85,14 @@ class Gaussian(GaussianNoise):
 
     @cached_property
     def reach(self) -> float:
-        """The largest distance that the promise covers."""
+        """The largest distance that the guarantee covers."""
         if self._reach is not None:
             return float(self._reach)
         if len(self.space) == 1:
             return 1.0
         largest = float(neighbourhoods(self.space, 1)[1].max())
         if largest == 0.0:
-            raise OptionError("every word has a twin at distance 0, so there is no default reach; give one.")
+            raise OptionError("every word has a twin at distance 0, so reach has no default; give one.")
         return largest
 
     @cached_property
@@ -101,18 +101,18 @@ class Gaussian(GaussianNoise):
         return np.full(len(self.space), sigma_for(self.epsilon, self.delta) * self.reach)
 
     def covered_pairs(self, ids: Ids) -> NDArray[np.int64]:
-        """Return these words and their nearest words, as far as they lie within the reach."""
+        """Return each word with its nearest word, for pairs within the reach."""
         pairs = super().covered_pairs(ids)
         return pairs[self.space.apart(self.space.points(pairs[:, 0]), pairs[:, 1]) <= self.reach]
 
     def delta_at_reach(self) -> tuple[float, float]:
-        """Return the largest distance that is covered, and the exact δ there."""
+        """Return the largest distance that is covered and the exact δ there."""
         deviation = float(self.deviations[0])
         return self.reach, delta_between(self.space.dimension, self.reach, deviation, deviation, self.epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return self.make_guarantee(
             Notion.APPROXIMATE,
             delta=self.delta,

@@ -1,9 +1,10 @@
-"""The default mechanism: exponential draws on the hops of a neighbour graph.
+"""The default mechanism: exponential draws by hops on a neighbour graph.
 
-Proof. As for `exponential`, with ``d`` the number of hops, a metric because the graph is undirected and connected, and
-the cost ``c = d - 1 + first`` for words that differ, 0 for the word itself. As a function of ``d`` it grows by
-`first` and then by 1 a hop, never by more than 1, so ``|c(w,u) - c(w',u)| <= |d(w,u) - d(w',u)| <= d(w,w')``.
-A word is drawn by rejection, with probability ∝ ``e^{-εc/2}`` (`HopSearch.draw`). ∎
+Proof. As for `exponential`. Here ``d`` is the number of hops, a metric because the graph is undirected and connected.
+The cost is ``c = d - 1 + first`` for another word and 0 for the word itself. As a function of ``d`` it grows by `first`
+for the first hop and by 1 for every further one, never by more than 1, so
+``|c(w,u) - c(w',u)| <= |d(w,u) - d(w',u)| <= d(w,w')``. A word is drawn by rejection, with probability ∝ ``e^{-εc/2}``
+(`HopSearch.draw`). ∎
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ from wordveil.spaces.space import Ids, Rows
 _NEIGHBOURS = 10
 _FIRST = 0.5
 _TOKENS = 1 << 20
-_KEY = 8  # numbers of a seed that key its draw
-_WORTH_CACHING = 1 << 22  # hops to count: a tenth of a second and more, which every start of the command would wait for
+_KEY = 8  # 32-bit words of a seed that make the key of its draw
+_WORTH_CACHING = 1 << 22  # hops to count: from here on counting takes 0.1 s or more, at every start of the command
 
 
 class Graph(ExponentialMechanism[GraphSpace]):
-    """Draws a word with probability falling exponentially with its hops on the neighbour graph.
+    """Draws a word with a probability that falls exponentially with its hops on the neighbour graph.
 
     Parameters
     ----------
     epsilon : float
         The privacy loss per hop.
     k : int, optional
-        To how many most similar words each word is joined (10 if not given); 0 for a spanning tree alone.
+        Join each word to this many most similar words; 0 for a spanning tree. Default: 10.
     first : float
-        What the first hop costs, from 0 to 1 where every further hop costs 1. Less than 1 moves probability from the
+        The cost of the first hop, from 0 to 1; every further hop costs 1. A value below 1 moves probability from the
         word itself to its neighbours, at no cost in privacy; 1 is the plain exponential mechanism.
     """
 
@@ -75,21 +76,21 @@ class Graph(ExponentialMechanism[GraphSpace]):
         super().__init__(graph, epsilon)
         self.k = k
         self.first = first
-        #: How the weights of outputs fall with their hops.
+        #: How the weight of an output falls with its hops.
         self.fall = HopFall(rate_of(self.epsilon), first)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         # docs/guarantees.md, "Numbers"
         error = (2 * len(self.space) + len(self.space.indices)) * (self.space.shells + 1) * 2.0**-52
         return self.make_guarantee(caveats=(drawn_finely(error),))
 
     def loss_per_hop(self) -> float:
-        """Return what one hop costs at most on this graph, computed: ε, or less where neighbours have like shells.
+        """Return the largest loss per hop on this graph: at most ε, and less if neighbours have similar shell sizes.
 
-        It holds for the same draws in the place of ε; see docs/guarantees.md. The shells of all words are looked up,
-        which takes a while on a graph that is not shipped.
+        The guarantee also holds with this number in place of ε; see docs/guarantees.md. It needs the shell sizes of
+        all words, which take a while to count on a graph that is not bundled.
 
         Examples
         --------
@@ -104,12 +105,12 @@ class Graph(ExponentialMechanism[GraphSpace]):
         return rate_of(self.epsilon) + float(apart.max(initial=0.0))
 
     @property
-    def draws_in_threads(self) -> bool:  # type: ignore[override] # here it depends on what was compiled
-        """Whether threads that draw at the same time hold one another up as little as processes do."""
+    def draws_in_threads(self) -> bool:  # type: ignore[override] # here it depends on the compiled code
+        """Whether drawing scales over threads as well as over processes."""
         return compiled() is not None
 
     def without(self, blocked: NDArray[np.int64]) -> Graph:
-        """Return the same mechanism on fewer outputs: it draws from all words but these."""
+        """Return a copy of the mechanism that never draws these words."""
         fewer = copy.copy(self)
         for follows in ("blocked_sizes", "is_blocked", "largest_loss", "_draws"):
             vars(fewer).pop(follows, None)
@@ -125,7 +126,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     @cached_property
     def blocked_sizes(self) -> NDArray[np.int32]:
-        """How many blocked words lie at each number of hops, a row for each word; cached where that pays and may be."""
+        """How many blocked words lie at each number of hops, one row per word; cached for the bundled list."""
         if not self.blocks_bundled or len(self.blocked) * len(self.space) < _WORTH_CACHING:
             return self._count_blocked()
 
@@ -144,18 +145,18 @@ class Graph(ExponentialMechanism[GraphSpace]):
         return found
 
     def allowed_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words that may be drawn lie at each number of hops, a row for each word."""
+        """Return how many words that are not blocked lie at each number of hops, one row per word."""
         sizes = self.space.shell_sizes(ids)
         return sizes - self.blocked_sizes[ids, : sizes.shape[1]] if len(self.blocked) else sizes
 
     @cached_property
     def largest_loss(self) -> float:
-        """The largest log-ratio between any two words for any output, computed from the shells where these are known.
+        """A bound on the log-ratio between any two words for any output, from the shell sizes if they are known.
 
-        Between two words it is half of ε times what their costs differ by, at most the cost of the farthest word, and
-        what the logarithms of their normalisers differ by. Where the shells of all words are not known, normalisers
-        are at most what they would be if every other word were a neighbour, and at least 1, or, for a word that is
-        never drawn itself, what its own shells say; see docs/guarantees.md.
+        The log-ratio of two words has two parts. One is ε/2 times the difference of their costs, at most the cost of
+        the farthest word. The other is the difference of their log normalisers. If the shell sizes of all words are not
+        known, a normaliser is at most its value if every other word were a neighbour. It is at least 1, or for a
+        blocked word, whatever its own shells give; see docs/guarantees.md.
         """
         diameter, rate = self.space.diameter, rate_of(self.epsilon)
         costs = max(0.0, diameter - 1.0 + self.first)
@@ -165,21 +166,21 @@ class Graph(ExponentialMechanism[GraphSpace]):
         else:
             least = float(self._log_totals(self.blocked).min(initial=0.0)) if len(self.blocked) else 0.0
             apart = math.log1p((len(self.space) - 1) * math.exp(-rate * self.first)) - least
-        # The margin covers what rounding does to sums of that many terms.
+        # The margin covers the rounding of sums with this many terms.
         return min(self.epsilon * diameter, (rate * costs + apart) * (1.0 + 1e-9))
 
     def _log_totals(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the logarithms of these words' normalisers, over the words that may be drawn."""
+        """Return the logarithms of these words' normalisers, over the words that are not blocked."""
         sizes = self.allowed_sizes(ids)
         return np.asarray(np.log(sizes @ np.exp(self.fall.logs(sizes.shape[1]))))
 
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        """Return the logarithms of the unnormalised probabilities of every output, one row per word."""
         hops = self.space.hops(ids)
         return self.fall.logs(int(hops.max()) + 1)[hops]
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by one drawn with its probabilities."""
+        """Replace each word by a random word."""
         entropy = entropy or Entropy()
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
@@ -189,7 +190,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         return drawn
 
     def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
-        """Replace each word by one that follows from its seed, all of them together."""
+        """Replace each word by a word that depends only on the word and its seed, all in one batch."""
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
             native = compiled()

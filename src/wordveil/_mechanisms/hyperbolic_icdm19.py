@@ -1,17 +1,17 @@
-"""The hyperbolic noise of Feyisetan, Diethe & Drake (ICDM 2019), as printed, and what it really promises.
+"""The hyperbolic noise of Feyisetan, Diethe & Drake (ICDM 2019), as printed, and what it really guarantees.
 
-The paper's Eq. 7 is the density ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball, where its proof needs
+The paper's Eq. 7 is the density ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball, but its proof needs
 hyperbolic volume. Algorithm 1 then adds the noise to the word's vector and clips the sum into the ball.
 
-*Adding* (``translate="add"``). Moving noise along a straight line is no isometry of the ball: what is a small step near
-the origin is a long way near the boundary, and much of the noise is clipped onto it. No bound of the form ``c·d``
-with a moderate c holds; the audit convicts the claim ``ε·d``.
+*Adding* (``translate="add"``). A straight translation is not an isometry of the ball: a small step near the origin is a
+long way near the boundary, and much of the noise is clipped onto it. No bound of the form ``c·d`` with a moderate c
+holds; the audit refutes the claim ``ε·d``.
 
-*Carrying by Möbius addition* (``translate="mobius"``). Proof. One unit of hyperbolic volume at radius ρ is
-``((1-r²)/2)^n = (2·cosh²(ρ/2))^{-n}`` units of Euclidean volume, so around each word the noisy point has density ∝
-``e^{-ερ}·cosh^{-2n}(ρ/2)`` per unit of hyperbolic volume, ρ its distance from the word, with one normaliser for all
-words since Möbius addition is an isometry. The logarithm of that falls by ``ε + n·tanh(ρ/2) <= ε+n`` per unit, so the
-densities of ``w`` and ``w'`` differ by at most ``e^{(ε+n)|ρ-ρ'|} <= e^{(ε+n)·d(w,w')}``. ∎
+*Möbius addition* (``translate="mobius"``). Proof. One unit of hyperbolic volume at radius ρ is
+``((1-r²)/2)^n = (2·cosh²(ρ/2))^{-n}`` units of Euclidean volume. So the noisy point at distance ρ from its word has
+density ∝ ``e^{-ερ}·cosh^{-2n}(ρ/2)`` per unit of hyperbolic volume, with one normaliser for all words, since Möbius
+addition is an isometry. The logarithm of the density falls by ``ε + n·tanh(ρ/2) <= ε+n`` per unit, so the densities of
+``w`` and ``w'`` differ by a factor of at most ``e^{(ε+n)|ρ-ρ'|} <= e^{(ε+n)·d(w,w')}``. ∎
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wordveil.spaces.space import Ids, Points
 SAMPLERS = ("exact", "metropolis")
 TRANSLATIONS = ("add", "mobius")
 
-# The paper's λ. It prints θ/‖θ‖·(1+λ), which leaves the ball; (1-λ) is meant.
+# The paper's λ. It prints θ/‖θ‖·(1+λ), which leaves the ball; it must mean (1-λ).
 _CLIP = 10e-5
 
 
@@ -42,12 +42,12 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
     epsilon : float
         The paper's ε.
     translate : {"add", "mobius"}
-        Add the noise as a vector and clip, as the paper does, which promises nothing; or carry it by Möbius addition,
-        which promises ``epsilon + dimension`` per unit of distance.
+        "add" adds the noise as a vector and clips, as the paper does, and guarantees nothing. "mobius" uses Möbius
+        addition, which guarantees ``epsilon + dimension`` per unit of distance.
     sampler : {"exact", "metropolis"}
-        Draw the noise exactly from Eq. 7, or run the paper's Markov chain, whose law is another one and is not known.
+        Draw the noise exactly from Eq. 7, or run the paper's Markov chain, whose actual law is unknown.
     steps : int
-        How many steps each chain makes.
+        The number of steps of each chain.
     """
 
     name = "hyperbolic-icdm19"
@@ -69,7 +69,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         promise = Guarantee(
             Notion.METRIC,
             self.epsilon + self.space.dimension,
@@ -86,11 +86,11 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
 
     @property
     def claim(self) -> Guarantee | None:
-        """What the paper claims: ε per unit of hyperbolic distance, for its way of adding the noise."""
+        """The paper's claim: ε per unit of hyperbolic distance, with ``translate="add"``."""
         return None if self.translate == "mobius" else self.make_guarantee()
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
-        """Return a noisy point for each word, by its space-like coordinates."""
+        """Return a noisy point for each word, as its space-like coordinates on the hyperboloid."""
         noise = self._noise(len(ids), entropy)
         words = self.space.ball(ids)
         if self.translate == "mobius":
@@ -101,7 +101,7 @@ class HyperbolicIcdm19(NoiseMechanism[PoincareSpace]):
         return to_hyperboloid(ball_points(moved))
 
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the same for every word
-        """Return the distribution function of the distance between a word and its noisy point, where it is known."""
+        """Return the CDF of the distance between a word and its noisy point, or None if it is unknown."""
         if self.translate == "add" or self.sampler == "metropolis":
             return None
         return lambda radii: icdm19_radius_distribution(radii, self.space.dimension, self.epsilon)

@@ -1,10 +1,10 @@
-"""The Jaccard mechanism, a baseline of the NADP paper: two sizes of Gaussian noise, for crowded and for lonely words.
+"""The Jaccard mechanism, a baseline of the NADP paper: Gaussian noise of two sizes, for dense and sparse words.
 
-No promise. The paper's Theorem 4 argues that each of the two Gaussian mechanisms is (ε, δ)-private and that the words
-of the two classes are disjoint. That covers two words of one class. Two words of different classes have noise of
-different size, and the ratio of two Gaussians of different size is unbounded: the true δ of such a pair, which
-`true_delta` computes exactly, is near 1 in 100 dimensions. Moreover the paper takes for Δ an average of distances,
-not their supremum, and the formula for σ is proved for ε < 1 only.
+It guarantees nothing. The paper's Theorem 4 argues that each of the two Gaussian mechanisms is (ε, δ)-private and that
+the words of the two classes are disjoint. That covers only two words of the same class. Two words of different classes
+have noise of different size, and the ratio of two Gaussians of different size is unbounded: the true δ of such a pair,
+which `true_delta` computes exactly, is near 1 in 100 dimensions. Moreover, the paper's Δ is an average of distances
+instead of their supremum, and its formula for σ is proved only for ε < 1.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from wordveil.spaces import Space, neighbourhoods
 
 
 class Jaccard(GaussianNoise):
-    """Adds Gaussian noise of one size in dense regions and of another in sparse ones.
+    """Adds Gaussian noise of one size to words in dense regions and of another to words in sparse ones.
 
     Parameters
     ----------
     epsilon, delta : float
-        What the paper claims.
+        The parameters of the paper's claim.
     m : int
-        Over how many nearest words the density is measured.
+        The number of nearest words whose mean distance measures density.
     threshold : float, optional
-        The mean distance to them from which a word counts as sparse; the median if not given.
+        The mean distance from which a word counts as sparse. Default: the median.
     dense, sparse : float
-        The factors of the noise in the two classes (the paper's α).
+        The noise factors of the two classes (the paper's α).
     """
 
     name = "jaccard"
@@ -82,10 +82,10 @@ class Jaccard(GaussianNoise):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word: nothing."""
+        """The guarantee for one word: none."""
         return self.make_guarantee(
             Notion.NONE,
-            caveats=("Words of different density classes have noise of different size, which tells them apart.",),
+            caveats=("Words of different density classes get noise of different size, which distinguishes them.",),
             claim="(ε, δ)-differential privacy (Theorem 4 of the NADP paper)",
         )
 

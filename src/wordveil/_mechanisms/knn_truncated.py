@@ -1,8 +1,8 @@
-"""Exponential draws cut off at the word's own k-th neighbour (challenges paper, section 6.2).
+"""Exponential draws with the distance clipped at the word's k-th neighbour (challenges paper, section 6.2).
 
 Proof. As for `exponential`, with ``c(w,u) = min(d(w,u), d_k(w))`` and ``d_k(w)`` the distance to the k-th nearest
-word. ``d_k`` changes by at most ``d(w,w')`` from ``w`` to ``w'``: the ball around ``w'`` with radius ``d_k(w) +
-d(w,w')`` holds all the words of the ball around ``w``. And ``|min(a,b) - min(a',b')| <= max(|a-a'|, |b-b'|)``. So
+word. ``d_k`` changes by at most ``d(w,w')`` from ``w`` to ``w'``, because the ball around ``w'`` with radius ``d_k(w) +
+d(w,w')`` contains the ball around ``w``. And ``|min(a,b) - min(a',b')| <= max(|a-a'|, |b-b'|)``. So
 ``|c(w,u) - c(w',u)| <= d(w,w')``, which is all the proof needs. ∎
 """
 
@@ -19,12 +19,12 @@ from wordveil.spaces.space import Ids, Rows
 
 
 class KnnTruncated(ExponentialMechanism[Space]):
-    """Draws one of the k nearest words by its distance, or now and then any other word.
+    """Draws one of the k nearest words by its distance, or occasionally any other word.
 
     Parameters
     ----------
     k : int
-        The neighbour at whose distance it is cut off.
+        The neighbour at whose distance the distance is clipped.
     """
 
     name = "knn-truncated"
@@ -38,32 +38,32 @@ class KnnTruncated(ExponentialMechanism[Space]):
             raise OptionError("k must be 1 or more.")
         self.k = int(k)
         self._rate = rate_of(self.epsilon)
-        self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero: as in `exponential`
+        self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero, as in `exponential`
         self._cuts = Lazily(len(space), self._measure_cuts)
 
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        """Return the logarithms of the unnormalised probabilities of every output, one row per word."""
         rows = self.space.distances(ids).astype(np.float64)
         return np.asarray(-self._rate * np.minimum(rows, np.minimum(self._cut(rows), self._reach)[:, None]))
 
     def _cut(self, rows: Rows) -> Rows:
         k = min(self.k, len(self.space) - 1)
-        return np.asarray(np.partition(rows, k, axis=1)[:, k])  # place 0 is the word itself
+        return np.asarray(np.partition(rows, k, axis=1)[:, k])  # index 0 is the word itself
 
     def _measure_cuts(self, ids: Ids) -> Rows:
-        # Of the same distances that the weights come from: a search for neighbours goes by squares that lose digits.
+        # From the same distances as the weights: a search for neighbours uses squared distances, which lose digits.
         return self._cut(self.space.distances(ids))[:, None]
 
     def _cut_of(self, ids: Ids) -> Rows:
         return self._cuts(ids)[:, 0]
 
     def log_weight_columns(self, outputs: Ids, inputs: Ids) -> Rows:
-        """Return the same logarithms, a row for each output: words are as far from one another either way."""
+        """Return the same logarithms, one row per output; distances are symmetric."""
         rows = self.space.distances(outputs)[:, inputs].astype(np.float64)
         return np.asarray(-self._rate * np.minimum(rows, np.minimum(self._cut_of(inputs), self._reach)))
 
     def row_source(self) -> RowSource:
-        """Return the rows to draw from: by sums over blocks where the distance is that of vectors."""
+        """Return the rows to draw from: as sums over blocks, if the distance is that of vectors."""
         flat = self.space.flat
         if flat is None:
             return super().row_source()
@@ -71,7 +71,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return self.make_guarantee(
             caveats=(self.rows.source.caveat,), claim="none: the challenges paper leaves it open"
         )

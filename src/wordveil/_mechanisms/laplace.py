@@ -1,8 +1,8 @@
 """Laplace noise in the embedding, then the nearest word (Feyisetan et al., WSDM 2020).
 
-Proof. The noisy point has density ∝ ``e^{-ε‖z-φ(w)‖}``. The normaliser does not depend on ``w``, since moving the
-noise does not change its volume, so the densities of ``w`` and ``w'`` at ``z`` differ by ``e^{ε(‖z-φ(w')‖-‖z-φ(w)‖)}
-<= e^{ε‖φ(w)-φ(w')‖}`` by the triangle inequality. The nearest word is computed from ``z`` alone. ∎
+Proof. The noisy point has density ∝ ``e^{-ε‖z-φ(w)‖}``. Translation keeps volume, so the normaliser does not depend on
+``w``, and the densities of ``w`` and ``w'`` at ``z`` differ by a factor of ``e^{ε(‖z-φ(w')‖-‖z-φ(w)‖)} <=
+e^{ε‖φ(w)-φ(w')‖}`` by the triangle inequality. The nearest word is computed from ``z`` alone. ∎
 
 Sampler. In ``n`` dimensions the volume at radius ``r`` grows like ``r^{n-1}``, so the radius has density ∝
 ``r^{n-1}e^{-εr}``: Gamma(n, 1/ε). The direction is uniform: a normal vector scaled to length 1.
@@ -28,7 +28,7 @@ class Laplace(ScaledMechanism[EuclideanSpace]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return self.make_guarantee(
             caveats=(
                 "Distances in an embedding are large: between nearest words the loss is often several ε.",

@@ -1,9 +1,9 @@
-"""Laplace noise shaped like the cloud of the words (Xu et al. 2020).
+"""Laplace noise stretched by the covariance of the word vectors (Xu et al. 2020).
 
 Proof. The noise is ``S^{1/2}L`` with ``L`` Laplace noise, so the noisy point has density ∝
-``e^{-ε‖S^{-1/2}(z-φ(w))‖}``, with a normaliser that does not depend on ``w``. That is the proof of `laplace` in the
-coordinates ``S^{-1/2}φ``, whose Euclidean distance is the Mahalanobis distance ``d``: the promise is ``ε·d(w,w')``.
-In the Euclidean distance it is at most ``ε/√λ·‖φ(w)-φ(w')‖``, with λ the smallest eigenvalue of S. ∎
+``e^{-ε‖S^{-1/2}(z-φ(w))‖}``, with a normaliser that does not depend on ``w``. The proof of `laplace` applies in the
+coordinates ``S^{-1/2}φ``, whose Euclidean distance is the Mahalanobis distance ``d``: the bound is ``ε·d(w,w')``. In
+Euclidean distance it is at most ``ε/√λ·‖φ(w)-φ(w')‖``, with λ the smallest eigenvalue of S. ∎
 
 The noise must not be scaled again after the multiplication by ``S^{1/2}``: that would change its law.
 """
@@ -25,7 +25,7 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
     Parameters
     ----------
     lam : float
-        Between 0 (round noise) and 1 (the full shape of the cloud).
+        From 0 (isotropic noise) to 1 (the full covariance of the words).
     """
 
     name = "mahalanobis"
@@ -41,7 +41,7 @@ class Mahalanobis(ScaledMechanism[MahalanobisSpace]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         stretched = self.epsilon / np.sqrt(self.space.smallest_variance)
         return self.make_guarantee(
             caveats=(f"In Euclidean distance the promise is {round_up(stretched, 4):g} per unit.",),

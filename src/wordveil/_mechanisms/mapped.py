@@ -1,4 +1,4 @@
-"""A mechanism whose outputs are replaced by others, each always by the same: post-processing, which costs nothing."""
+"""A mechanism with a fixed map applied to its outputs: post-processing, which costs no privacy."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from wordveil.parallel import blocks
 from wordveil.progress import Watch, ignore
 from wordveil.spaces.space import Ids
 
-_TOGETHER = 512  # outputs of the other mechanism that are looked at at once
+_TOGETHER = 512  # outputs of the inner mechanism processed at once
 
 
 def of_inner(name: str) -> Any:
-    """Return what the other mechanism has under this name."""
+    """Return a property that forwards to the inner mechanism."""
     return property(lambda self: getattr(self.inner, name))
 
 
 class Mapped(Mechanism[Any]):
-    """Draws from another mechanism, and gives for each output what `instead` says."""
+    """Draws from an inner mechanism and maps each output by `instead`."""
 
     family = "another mechanism, with some outputs replaced"
     summary = "another mechanism, with some outputs replaced"
@@ -40,18 +40,18 @@ class Mapped(Mechanism[Any]):
     @property
     @abstractmethod
     def instead(self) -> NDArray[np.int64]:
-        """What is given for every output; it depends on nothing but the output."""
+        """The word released for every output; it must depend on the output alone."""
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by what the other mechanism draws, or by what stands in for that."""
+        """Replace each word by the image of the inner mechanism's draw."""
         return np.asarray(self.instead[self.inner.draw(ids, entropy)])
 
     def draw_each(self, ids: Ids, seeds: Sequence[bytes]) -> NDArray[np.int64]:
-        """Replace each word by what the other mechanism draws from its seed, or by what stands in for that."""
+        """Replace each word by the image of the inner mechanism's draw from its seed."""
         return np.asarray(self.instead[self.inner.draw_each(ids, seeds)])
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the exact probabilities of every output, a row for each word, where the other mechanism has them."""
+        """Return the exact probabilities of every output, one row per word; an OptionError if they are unknown."""
         inner = self.inner.law()
         if not inner.exact:
             raise OptionError(f"the mechanism {self.name} has no exact probabilities; ask its law for estimates.")
@@ -63,16 +63,16 @@ class Mapped(Mechanism[Any]):
         return rows
 
     def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:
-        """Return the logarithms of the exact probabilities of some outputs, from those of the outputs behind each."""
+        """Return the logarithms of the exact probabilities of some outputs, one row per output."""
         outputs = np.asarray(outputs)
-        order = np.argsort(self.instead, kind="stable")  # the outputs of the other mechanism, by what is given for them
+        order = np.argsort(self.instead, kind="stable")  # the inner mechanism's outputs, grouped by their image
         starts = np.searchsorted(self.instead[order], outputs)
         counts = np.searchsorted(self.instead[order], outputs, side="right") - starts
         found = np.full((len(outputs), len(inputs)), -np.inf)
         behind = order[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
         given = np.repeat(np.arange(len(outputs)), counts)
         law = self.inner.law()
-        for part in blocks(len(behind), _TOGETHER):  # a popular word may stand for thousands of outputs
+        for part in blocks(len(behind), _TOGETHER):  # thousands of outputs may map to one popular word
             logs = law.log_columns(behind[part], inputs, watch=watch)
             firsts = np.flatnonzero(np.diff(given[part], prepend=-1))
             places = given[part][firsts]
@@ -80,11 +80,11 @@ class Mapped(Mechanism[Any]):
         return found
 
     def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
-        """Return its probabilities: exact where those of the other mechanism are, else from draws."""
+        """Return the law: exact if the inner mechanism's is, else estimated from draws."""
         kind = RowLaw if self.inner.law().exact else SampledLaw
         return kind(self, effort, watch)
 
-    # Nothing that is promised, or stated of the noise, changes. (An exact δ does: it may only become smaller.)
+    # Post-processing keeps the guarantee and what is stated of the noise. (An exact δ may shrink, so it is left out.)
     guarantee, claim, shortfall = of_inner("guarantee"), of_inner("claim"), of_inner("shortfall")
     largest_distance, largest_loss = of_inner("largest_distance"), of_inner("largest_loss")
     allowed_loss, covered_pairs = of_inner("allowed_loss"), of_inner("covered_pairs")

@@ -1,16 +1,16 @@
 """Neighbourhood-aware Gaussian noise (NADP).
 
-Two words are joined when one is among the other's `m` nearest words and their sets of nearest words overlap enough
-(Jaccard coefficient at least `tau`). The words of a connected component get noise ``σ = u·Δ``, with ``u`` the analytic
-deviation for distance 1 and ``Δ`` the longest edge of the component.
+Two words are joined by an edge if one is among the other's `m` nearest words and their sets of nearest words overlap
+enough (Jaccard coefficient at least `tau`). The words of a connected component get noise ``σ = u·Δ``, with ``u`` the
+analytic deviation for distance 1 and ``Δ`` the longest edge of the component.
 
-Proof. Two words joined by an edge lie in one component, so both have the same σ, and their distance is at most Δ: the
-proof of `gaussian` applies to that pair. ∎
+Proof. Two words joined by an edge lie in the same component, so both have the same σ, and their distance is at most Δ.
+So the proof of `gaussian` applies to this pair. ∎
 
-Not covered. Two words without an edge, also when they are neighbours in every sense but the threshold: they may have
-different σ, and then no ε bounds their ratio. A word alone in its component has Δ = 0 and gets no noise at all: it is
-released as it is (the paper's Theorem 3 is true of it only because the word has no neighbours there). The option
-`join` gives every lone word an edge to its nearest word, so that nobody is bare.
+Not covered: two words without an edge, even close neighbours that just miss the threshold. They may have different σ,
+and then no ε bounds their ratio. A word alone in its component has Δ = 0 and gets no noise: it is released as it is
+(the paper's Theorem 3 holds for it only because the word has no neighbours in the graph). The option `join` gives every
+lone word an edge to its nearest word.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from wordveil.spaces.space import Ids
 
 
 class Nadp(GaussianNoise):
-    """Adds Gaussian noise as large as the word's neighbourhood asks for.
+    """Adds Gaussian noise sized by the word's neighbourhood.
 
     Parameters
     ----------
     epsilon, delta : float
-        The promise for words joined by an edge.
+        The guarantee for words joined by an edge.
     m : int
-        How many nearest words make a neighbourhood.
+        The number of nearest words in a neighbourhood.
     tau : float
-        How much two neighbourhoods must overlap, between 0 and 1.
+        How much two neighbourhoods must overlap, from 0 to 1.
     count_self : bool
-        Whether a word counts among its own nearest words. The paper leaves it open; without it nearly every word stands
-        alone.
+        Whether a word counts among its own nearest words. The paper does not say; without it nearly every word is
+        alone in its component.
     join : bool
-        Give every lone word an edge to its nearest word.
+        Whether to give every lone word an edge to its nearest word.
     """
 
     name = "nadp"
@@ -72,7 +72,7 @@ class Nadp(GaussianNoise):
 
     @cached_property
     def pairs(self) -> NDArray[np.int64]:
-        """The edges of the neighbour graph, a row each."""
+        """The edges of the neighbour graph, one per row."""
         pairs = neighbouring_pairs(self.space, self.m, self.tau, count_self=self.count_self)
         if self.join and len(self.space) > 1:
             alone = np.setdiff1d(np.arange(len(self.space)), pairs)
@@ -86,7 +86,7 @@ class Nadp(GaussianNoise):
 
     @cached_property
     def components(self) -> NDArray[np.int64]:
-        """The number of the connected component of every word."""
+        """The connected component of every word, as a number."""
         words = len(self.space)
         ones = np.ones(len(self.pairs), dtype=np.int8)
         graph = scipy.sparse.coo_array((ones, (self.pairs[:, 0], self.pairs[:, 1])), shape=(words, words))
@@ -107,14 +107,14 @@ class Nadp(GaussianNoise):
 
     @property
     def shortfall(self) -> str:
-        """What a release under this mechanism would lack: noise for the words that stand alone."""
+        """What a release under this mechanism lacks: noise for lone words."""
         if not len(self.alone):
             return ""
         return f"{len(self.alone):,} of {len(self.space):,} words get no noise and are released as they are."
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         caveats = ["Words without an edge between them are not covered, even in the same component."]
         if self.shortfall:
             caveats.append(self.shortfall)
@@ -134,7 +134,7 @@ class Nadp(GaussianNoise):
 
 
 def neighbouring_pairs(space: EuclideanSpace, m: int, tau: float, *, count_self: bool = True) -> NDArray[np.int64]:
-    """Return the pairs of words in the neighbouring relation of the NADP paper; see `Nadp` for the options."""
+    """Return the edges of the NADP paper's neighbour graph; see `Nadp` for the options."""
     others = m - 1 if count_self else m
     if len(space) == 1 or others == 0:
         return np.empty((0, 2), dtype=np.int64)

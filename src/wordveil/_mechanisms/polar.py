@@ -2,9 +2,8 @@
 
 Proof. Each word has a unit vector ``u``. The noisy direction ``z`` has density ``C·e^{ε⟨u,z⟩}`` on the sphere, and
 ``C`` is the same for all words, since a rotation takes any unit vector to any other and keeps the sphere's measure. So
-the densities of ``w`` and ``w'`` at ``z`` differ by ``e^{ε⟨u-u',z⟩} <= e^{ε‖u-u'‖}``, because ``z`` has length 1. The
-nearest word is computed from ``z`` alone. ∎ The bound is reached at ``z = (u-u')/‖u-u'‖``, so no smaller number per
-unit would do.
+the densities of ``w`` and ``w'`` at ``z`` differ by a factor of ``e^{ε⟨u-u',z⟩} <= e^{ε‖u-u'‖}``, because ``z`` has
+length 1. The nearest word is computed from ``z`` alone. ∎ The bound is tight: it is reached at ``z = (u-u')/‖u-u'‖``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from wordveil.spaces.space import Ids, Points
 class Polar(NoiseMechanism[EuclideanSpace]):
     """Turns the word's direction at random and takes the word whose direction is nearest.
 
-    The lengths of the vectors play no part: the space is normalised if it is not already.
+    The lengths of the vectors do not matter: the space is normalised if it is not already.
 
     Parameters
     ----------
@@ -41,16 +40,16 @@ class Polar(NoiseMechanism[EuclideanSpace]):
             flat = EuclideanSpace(flat.name, flat.vocabulary, flat.vectors, normalise=True)
         super().__init__(flat, epsilon)
         if not flat.matrix.any(axis=1).all():
-            raise SpaceError(f"the mechanism {self.name} needs vectors that are not 0, which have no direction.")
+            raise SpaceError(f"the mechanism {self.name} needs vectors other than 0, which has no direction.")
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return self.make_guarantee(caveats=(DRAWN_IN_FLOATS,), claim="κ·d with d the distance of unit vectors")
 
     @property
     def largest_distance(self) -> float:
-        """The largest distance that a loss can grow with: that of opposite directions."""
+        """The distance at which the loss is largest: at most 2, that of opposite directions."""
         return min(2.0, super().largest_distance)
 
     def perturb(self, ids: Ids, entropy: Entropy) -> Points:
@@ -58,7 +57,7 @@ class Polar(NoiseMechanism[EuclideanSpace]):
         return around_on_sphere(self.space.matrix[ids], self.epsilon, entropy)
 
     def radius_law(self, word: int) -> RadiusLaw | None:  # noqa: ARG002 - the same for all words
-        """Return the distribution function of the distance between a word and its noisy direction."""
+        """Return the CDF of the distance between a word and its noisy direction."""
         if self.space.dimension == 1:
             return None
         return lambda radii: sphere_radius_distribution(np.asarray(radii), self.space.dimension, self.epsilon)

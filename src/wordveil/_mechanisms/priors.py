@@ -1,4 +1,4 @@
-"""Public priors over words, which make some outputs likelier for every input alike."""
+"""Public priors over outputs, which make some words likelier for every input alike."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ from wordveil.files import cached_arrays
 from wordveil.parallel import blocks, run
 from wordveil.spaces import PoincareSpace, Space
 
-#: The prior that Blahut and Arimoto's algorithm finds, which depends on the mechanism; see `informing_least`.
+#: The prior found by the Blahut-Arimoto algorithm, which depends on the mechanism; see `informing_least`.
 LEAST = "blahut-arimoto"
 PRIORS = ("uniform", "frequency", "density", "general", LEAST)
 
 _SHIFT = 2.7  # Mandelbrot's constant for English
 _SAMPLE = 512
 _INPUTS, _PASSES = 2048, 12
-_MIXED = 1e-3  # of a uniform prior, so that no word is ruled out
+_MIXED = 1e-3  # the share of a uniform prior that is mixed in, so that no word is ruled out
 
 
 def check_prior(space: Space, name: str) -> None:
-    """Refuse a prior that there is not, or not on this space."""
+    """Raise an error if the prior is unknown or not available on this space."""
     if name not in PRIORS:
         raise OptionError(f"unknown prior; choose one of {', '.join(PRIORS)}.")
     if name == "general" and not isinstance(space, PoincareSpace):
-        raise SpaceError("the prior general needs a Poincaré space, in which general words are at the centre.")
+        raise SpaceError("the prior general needs a Poincaré space, whose general words lie near the origin.")
 
 
 def log_prior(space: Space, name: str) -> NDArray[np.float64]:
-    """Return the logarithm of the prior of every word, the largest being 0.
+    """Return the log prior of every word, shifted so that the largest is 0.
 
-    ``frequency`` is the Zipf-Mandelbrot law ``1/(rank + 2.7)`` of the word's place, since embedding files list frequent
-    words first; ``density`` how crowded the space is around the word (a Gaussian kernel as wide as the median distance
-    to the tenth neighbour); ``general``, on a Poincaré space, the same law as ``frequency`` of the word's place in the
-    order of distance from the origin, where the general words are.
+    - ``frequency``: the Zipf-Mandelbrot law ``1/(rank + 2.7)`` of the word's position, since embedding files list
+      frequent words first.
+    - ``density``: how crowded the space is around the word, by a Gaussian kernel as wide as the median distance to the
+      tenth neighbour.
+    - ``general``: on a Poincaré space, the Zipf-Mandelbrot law of the word's rank by distance from the origin, near
+      which the general words lie.
     """
     check_prior(space, name)
     if name == "uniform":
@@ -48,16 +50,16 @@ def log_prior(space: Space, name: str) -> NDArray[np.float64]:
     if name == "density":
         logs = np.log(_density(space))
         return np.asarray(logs - logs.max())
-    raise OptionError(f"the prior {name} is for the mechanisms that draw by distance.")
+    raise OptionError(f"only mechanisms that draw by distance take the prior {name}.")
 
 
 def informing_least(space: Space, rate: float, clip: float | None) -> NDArray[np.float64]:
-    """Return the logarithm of the prior with which outputs say least of words drawn by frequency, the largest being 0.
+    """Return the log prior that minimises what outputs reveal about words drawn by frequency, with a maximum of 0.
 
-    Of all laws that draw ``u`` for ``w`` with probability ∝ ``μ(u)·e^{-rate·min(d(w,u), clip)}``, that of the best μ
-    has the least mutual information at its mean distance. The algorithm of Blahut and Arimoto sets μ to the mean law of
-    its outputs again and again. It is stopped early, and the inputs are the most frequent words of a large space: any
-    μ that does not depend on a text will do, and this one comes near the best.
+    Among all laws that draw ``u`` for ``w`` with probability ∝ ``μ(u)·e^{-rate·min(d(w,u), clip)}``, the one with the
+    optimal μ has the least mutual information at its mean distance. The Blahut-Arimoto algorithm repeatedly sets μ to
+    the mean of the output distributions. It is stopped early, and on a large space uses only the most frequent words as
+    inputs: any μ that does not depend on a text is valid, and this one is close to optimal.
     """
 
     def fill(folder: Path) -> None:

@@ -63,7 +63,7 @@ MECHANISMS: dict[str, type[Mechanism[Any]]] = {
 
 DEFAULT = Graph.name
 
-#: Names that others use for a mechanism of ours: which one it is, and why the two are the same.
+#: Other names of our mechanisms: the name here, and why the two are the same.
 ALIASES: dict[str, tuple[str, str]] = {
     "santext": (Exponential.name, "SanText (Yue et al. 2021) draws ∝ exp(-ε·distance/2) from all words."),
     "tem": (Truncated.name, "TEM (Carvalho et al. 2021), with ⊥ as likely as the far words together, has this law."),
@@ -72,8 +72,8 @@ ALIASES: dict[str, tuple[str, str]] = {
 
 
 def kind_named(name: str) -> type[Mechanism[Any]]:
-    """Return the class of a mechanism by its name or by what others call it."""
-    if not isinstance(name, str):  # a list could not even be looked up
+    """Return the class of a mechanism by its name or an alias."""
+    if not isinstance(name, str):  # an unhashable name would raise a TypeError below
         raise OptionError(f"expected the name of a mechanism, not a {type(name).__name__}.")
     kind = MECHANISMS.get(ALIASES[name][0] if name in ALIASES else name)
     if kind is None:
@@ -82,14 +82,14 @@ def kind_named(name: str) -> type[Mechanism[Any]]:
 
 
 def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mechanism[Any]:
-    """Make a mechanism by its name.
+    """Create a mechanism by name.
 
     Parameters
     ----------
     name : str
-        Its name, as `wordveil mechanisms` lists it.
+        The name, as listed by `wordveil mechanisms`.
     space : Space
-        The words, from `wordveil.load_space`.
+        The words and their distance, from `wordveil.load_space`.
     epsilon : float
         The privacy loss per unit of the mechanism's distance.
     **options
@@ -114,15 +114,14 @@ def mechanism(name: str, space: Space, *, epsilon: float, **options: Any) -> Mec
 
 
 def register(kind: type[MechanismT]) -> type[MechanismT]:
-    """Add a mechanism to those that every command, the service and Spark know by name; use it as a decorator.
+    """Register a mechanism, so that every command, the service and Spark know it by name; use it as a decorator.
 
-    A process knows only what it has registered itself, so the module that registers a mechanism must be imported
-    in every process that uses it.
+    The registry is per process: import the module that registers a mechanism in every process that uses it.
 
     Parameters
     ----------
     kind : type of Mechanism
-        The class, with ``name``, ``family``, ``summary``, ``in_brief`` and ``source`` set. Its keyword-only
+        The class. It must define ``name``, ``family``, ``summary``, ``in_brief`` and ``source``. Its keyword-only
         parameters become the mechanism's options.
 
     Raises
@@ -137,14 +136,14 @@ def register(kind: type[MechanismT]) -> type[MechanismT]:
     if missing:
         raise OptionError(f"{kind.__name__} cannot be registered: it does not define {', '.join(missing)}.")
     if kind.name in ALIASES or MECHANISMS.setdefault(kind.name, kind) is not kind:
-        raise OptionError(f"there is a mechanism {kind.name!r} already; give {kind.__name__} another name.")
+        raise OptionError(f"{kind.__name__} cannot be registered: the name {kind.name!r} is taken.")
     return kind
 
 
 _LARGEST_WHOLE = 1 << 31  # a k or m beyond this overflows the arrays it sizes
 _LARGEST_REAL = 1e300
 
-#: How the type of an option is written in its signature, what may be given for it, and how to call that.
+#: For each type that an option's signature may name: the accepted class, and what to call it in messages.
 _KINDS: dict[str, tuple[type, str]] = {
     "bool": (bool, "true or false"),
     "int": (Integral, "a whole number"),
@@ -154,7 +153,7 @@ _KINDS: dict[str, tuple[type, str]] = {
 
 
 def _check_value(kind: type[Mechanism[Any]], option: str, value: Any) -> None:
-    """Check the value of an option, which may come from a command line or a request."""
+    """Check the type and range of an option, which may come from a command line or a request."""
     annotation = next(one.annotation for one in option_parameters(kind) if one.name == option)
     spelt = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     written = [part.strip() for part in spelt.split("|")]

@@ -1,8 +1,8 @@
 """Laplace noise, then the nearest word among those near the original (remapping, challenges paper, section 6.2).
 
-No promise. The words that can come out are those within `radius` of the *original*, so a word that is near ``w`` and
-not near ``w'`` comes out of one and never of the other: the ratio is infinite, however close the two are. Kept to be
-compared with, and for the audit to convict; `truncated` and `knn-truncated` do what was meant.
+It guarantees nothing. The possible outputs are the words within `radius` of the *original*. A word that is near ``w``
+but not near ``w'`` comes out of one and never of the other, so the ratio is infinite, however close the two are. It is
+here for comparison, and for the audit to refute; `truncated` and `knn-truncated` do what was intended.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from wordveil.spaces.space import Ids
 
 
 class Remapped(Laplace):
-    """Adds Laplace noise and takes the nearest word among those within a radius of the original: no promise.
+    """Adds Laplace noise and takes the nearest word among those within a radius of the original; guarantees nothing.
 
     Parameters
     ----------
     epsilon : float
         The rate of the noise.
     radius : float, optional
-        How far from the original a word may lie; the median distance to the tenth neighbour if not given.
+        The largest distance of an output from the original. Default: the median distance to the tenth neighbour.
     """
 
     name = "remapped"
@@ -49,14 +49,14 @@ class Remapped(Laplace):
 
     @cached_property
     def radius(self) -> float:
-        """How far from the original a word may lie."""
+        """The largest distance of an output from the original."""
         if self._radius is not None or len(self.space) == 1:
             return float(self._radius or 1.0)
         return float(np.median(neighbourhoods(self.space, 10)[1][:, -1]))
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word: nothing."""
+        """The guarantee for one word: none."""
         return self.make_guarantee(
             Notion.NONE,
             caveats=("Which words can come out depends on the original, so an output may rule originals out.",),
@@ -69,7 +69,7 @@ class Remapped(Laplace):
         return self.make_guarantee()
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by the word near it that is nearest to its noisy point."""
+        """Replace each word by the word nearest to its noisy point, among those within the radius."""
         entropy = entropy or Entropy()
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), max(1, (1 << 22) // len(self.space))):

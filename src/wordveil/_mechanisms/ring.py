@@ -1,8 +1,8 @@
 """Two-sided geometric steps along a closed tour of the words.
 
-Proof. ``Pr[M(w)=u] = e^{-ε·d(w,u)} / Z`` where ``d`` counts steps round the circle. Every word sees the same number
-of words at each distance (one at 0, two at every other, one at the far side if the number of words is even), so ``Z =
-Σ_h n_h·e^{-εh}`` is one number for all words and cancels from the ratio, which is then ``e^{-ε(d(w,u)-d(w',u))} <=
+Proof. ``Pr[M(w)=u] = e^{-ε·d(w,u)} / Z``, where ``d`` counts steps round the circle. Every word sees the same number of
+words at each distance: one at 0, two at every other, and one at the far side if the number of words is even. So ``Z =
+Σ_h n_h·e^{-εh}`` is the same for all words and cancels from the ratio, which is ``e^{-ε(d(w,u)-d(w',u))} <=
 e^{ε·d(w,w')}`` by the triangle inequality. No factor ½ is needed. ∎
 """
 
@@ -43,12 +43,12 @@ class Ring(ExponentialMechanism[RingSpace]):
         if not isinstance(space, RingSpace):
             raise SpaceError(f"the mechanism {self.name} needs a space of vectors or a ring.")
         super().__init__(space, epsilon)
-        #: How the weights of outputs fall with the steps to them.
+        #: How the weight of an output falls with the steps to it.
         self.fall = HopFall(self.epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
+        """The guarantee for one word."""
         return self.make_guarantee(
             caveats=(
                 "Many similar words are far apart along the tour, where the promise is weak.",
@@ -57,16 +57,16 @@ class Ring(ExponentialMechanism[RingSpace]):
         )
 
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the unnormalised probabilities of every output, a row for each word."""
+        """Return the logarithms of the unnormalised probabilities of every output, one row per word."""
         return self.fall.logs(self.space.shells)[self.space.hops(ids)]
 
     @cached_property
     def _sums(self) -> NDArray[np.float64]:
         sizes = self.space.shell_sizes(np.array([0]))[0]
-        return np.cumsum((sizes * np.exp(self.fall.logs(len(sizes))))[::-1])  # the rarest first, as in `graph`
+        return np.cumsum((sizes * np.exp(self.fall.logs(len(sizes))))[::-1])  # rarest first, as in `graph`
 
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
-        """Replace each word by the word some random steps away."""
+        """Replace each word by the word a random number of steps away."""
         entropy = entropy or Entropy()
         aim = entropy.uniform(len(ids)) * self._sums[-1]
         steps = len(self._sums) - 1 - np.searchsorted(self._sums, aim)

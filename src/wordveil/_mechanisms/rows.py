@@ -1,7 +1,7 @@
-"""The one place where words are drawn from rows of weights.
+"""Draws words from rows of weights.
 
-A row is cut into blocks. A draw finds a block by the blocks' sums, then a word in it. The sums are what costs: they are
-computed once for all places of a word in a batch, and kept for the next batch, up to a number of bytes.
+A row is cut into blocks. A draw finds a block by the blocks' sums, then a word in it. The sums are the expensive part:
+they are computed once per distinct word of a batch, and cached for the next batch, up to a number of bytes.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace
 from wordveil.spaces.space import Ids, Rows
 
-#: Weights are kept above e^-600 of the largest, so that none becomes zero: see docs/guarantees.md, "Numbers".
+#: Weights are kept above e^-600 times the largest, so that none becomes zero: see docs/guarantees.md, "Numbers".
 LOG_FLOOR = -600.0
 
-#: Where they may be computed in single precision, above e^-80.
+#: The same where weights may be computed in single precision: e^-80.
 ROW_FLOOR = -80.0
 
-_ENTRIES = 1 << 21  # of the rows of sums that one thread works on
+_ENTRIES = 1 << 21  # entries of rows of sums per thread
 _WORDS = 1024
 _STRIP = 64
-_TOKENS = 1 << 15  # that are finished inside their blocks at once
-_PANEL = 16  # blocks of a whole table that one thread works on
-_DEFAULT = 256  # MiB: all rows of the bundled space
+_TOKENS = 1 << 15  # draws finished inside their blocks at once
+_PANEL = 16  # blocks of a whole table per thread
+_DEFAULT = 256  # MiB: enough for all rows of the bundled space
 _SWITCH = "WORDVEIL_ROW_CACHE"
-_IDLE = 60.0  # seconds after which the rows of a mechanism may go for those of another
+_IDLE = 60.0  # seconds unused after which a mechanism's rows may be dropped for those of another
 
 
 class Lazily:
-    """Figures of words, each computed when it is first asked for; safe to use from several threads.
+    """Figures about words, computed on first use; thread-safe.
 
-    `compute` returns a row of figures for each word.
+    `compute` returns one row of figures per word.
     """
 
     def __init__(self, words: int, compute: Callable[[Ids], Rows]) -> None:
         self._words, self._compute = words, compute
-        self._found: dict[int, Rows] = {}  # by their number for each word: one table
+        self._found: dict[int, Rows] = {}  # one table, under its number of columns
         self._known = np.zeros(words, dtype=np.bool_)
 
     def __call__(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the figures of these words, a row for each."""
+        """Return the figures of these words, one row per word."""
         words = np.unique(ids)
         missing = words[~self._known[words]]
-        # Two threads that miss the same words compute the same figures, so neither has to wait for the other.
+        # Two threads that miss the same words compute the same figures, so neither waits for the other.
         parts = list(blocks(len(missing), max(1, _ENTRIES // self._words)))
         for part, figures in zip(parts, run(lambda part: self._compute(missing[part]), parts), strict=True):
-            # One step, so that of two threads that come first neither loses what the other has written.
+            # `setdefault` is atomic: if two threads create the table, both write into the same one.
             table = self._found.setdefault(figures.shape[1], np.empty((self._words, figures.shape[1])))
             table[missing[part]] = figures
         self._known[missing] = True
@@ -69,7 +69,7 @@ class Lazily:
 
 
 class RowSource(ABC):
-    """Rows of weights, known by their sums over blocks of words."""
+    """Rows of weights, given as sums over blocks of words."""
 
     def __init__(self, words: int, places: int, dtype: type[np.floating]) -> None:
         self.words = words
@@ -79,25 +79,25 @@ class RowSource(ABC):
     @property
     @abstractmethod
     def caveat(self) -> str:
-        """How near a draw comes to the stated law, in a sentence."""
+        """How close the draws are to the stated law, in a sentence."""
 
     @abstractmethod
     def sums(self, ids: Ids) -> Rows:
-        """Return the sums of the weights over each block, a row for each word."""
+        """Return the sums of the weights over each block, one row per word."""
 
     @abstractmethod
     def finish(self, ids: Ids, of_block: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-        """Return for each word an output of the given block, drawn with the weights there."""
+        """Draw an output for each word from the given block, by the weights in it."""
 
     def whole(self) -> Callable[[Rows], None] | None:
-        """Return what writes all words' sums into a table for less than they cost one by one, if anything does."""
+        """Return a function that fills a table with the sums of all words faster than one by one; None without one."""
         return None
 
 
 class WholeRows(RowSource):
     """Rows whose blocks are single words, for any law.
 
-    `error` is how far a logarithm of a weight may be from the true one.
+    `error` bounds the error of a log weight.
     """
 
     def __init__(self, words: int, log_weights: Callable[[Ids], Rows], error: float = 0.0) -> None:
@@ -107,23 +107,23 @@ class WholeRows(RowSource):
 
     @property
     def caveat(self) -> str:
-        """How near a draw comes to the stated law, in a sentence."""
-        # of each of two laws a weight and the sum of all
+        """How close the draws are to the stated law, in a sentence."""
+        # 4 times: a weight and a sum, for each of two words
         return drawn_closely(self.words, 4.0 * self._error)
 
     def sums(self, ids: Ids) -> Rows:
-        """Return the weights, a row for each word."""
+        """Return the weights, one row per word."""
         return weights_of(self._log_weights(ids))
 
     def finish(self, ids: Ids, of_block: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:  # noqa: ARG002
-        """Return the blocks, which are words."""
+        """Return the blocks, which are words already."""
         return of_block
 
 
 class FallingRows(RowSource):
-    """Rows that fall as ``e^(-rate·d)`` with a straight-line distance, measured in single precision.
+    """Rows that fall as ``e^(-rate·d)`` with Euclidean distance, computed in single precision.
 
-    Beyond `reach` weights fall no further; `reaches` gives for some ids a reach of their own, no longer than that.
+    Beyond `reach` weights fall no further. `reaches`, if given, returns a shorter reach for each word.
     """
 
     def __init__(
@@ -144,8 +144,8 @@ class FallingRows(RowSource):
 
     @property
     def caveat(self) -> str:
-        """How near a draw comes to the stated law, in a sentence."""
-        # docs/guarantees.md, "Numbers": each of two laws has distances twice off by `precision`, and 2^-17 of roundings
+        """How close the draws are to the stated law, in a sentence."""
+        # docs/guarantees.md, "Numbers": for each of two words, two distances off by `precision`, and 2^-17 of rounding
         slack = 8.0 * self._rate * self._space.precision + 2.0**-16
         near = math.ceil(math.log2(self.places + 64) - 52.0)
         return (
@@ -159,15 +159,15 @@ class FallingRows(RowSource):
         return np.minimum(self._reaches(ids), self._reach).astype(np.float32)
 
     def sums(self, ids: Ids) -> Rows:
-        """Return the sums of the weights over each block, a row for each word."""
+        """Return the sums of the weights over each block, one row per word."""
         return self._falls.sums(ids, self._reach_of(ids))
 
     def finish(self, ids: Ids, of_block: NDArray[np.int64], entropy: Entropy) -> NDArray[np.int64]:
-        """Return for each word an output of the given block, drawn with the weights there."""
+        """Draw an output for each word from the given block, by the weights in it."""
         aims = entropy.uniform(len(ids))
         reach = self._reach_of(ids)
         small = of_block.astype(np.uint16 if self.places <= 1 << 16 else np.uint32)
-        turn = np.argsort(small, kind="stable")  # a block is fetched once; small integers are sorted by radix
+        turn = np.argsort(small, kind="stable")  # so that each block is read once; small integers use a radix sort
         found = np.empty(len(ids), dtype=np.int64)
 
         def finish(part: slice) -> None:
@@ -178,19 +178,19 @@ class FallingRows(RowSource):
         return found
 
     def whole(self) -> Callable[[Rows], None] | None:
-        """Return what writes all words' sums, measuring each pair of words once, if they have one reach."""
+        """Return a function that fills a table with all sums, measuring each pair once; None if reaches differ."""
         if self._reaches is not None:
             return None
 
         def fill(table: Rows) -> None:
-            parts = list(blocks(self.places, _PANEL))[::-1]  # the last take longest
+            parts = list(blocks(self.places, _PANEL))[::-1]  # the last take longest, so they start first
             run(lambda part: self._falls.table(part.start, part.stop, self._reach, table), parts)
 
         return fill
 
 
 class Batch:
-    """Ids with equal ones brought together, the rarest first."""
+    """Ids grouped by word, the rarest word first."""
 
     def __init__(self, ids: Ids, limit: int) -> None:
         ids = np.asarray(ids, dtype=np.int64)
@@ -201,37 +201,37 @@ class Batch:
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])
         turn = np.empty(limit, dtype=np.uint16 if len(words) <= 1 << 16 else np.uint32)
         turn[self.words] = np.arange(len(words))
-        self._order = np.argsort(turn[ids], kind="stable")  # integers of 16 bits are sorted by radix
+        self._order = np.argsort(turn[ids], kind="stable")  # a radix sort for 16-bit integers
         self.ids = np.repeat(self.words, self.counts)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def arrange(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Put values, one for each id in the order in which the ids came, into the order of the batch."""
+        """Reorder values, one per id in their original order, to the order of the batch."""
         return values[self._order]
 
     def restore(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Put values, one for each id in the order of the batch, into the order in which the ids came."""
+        """Reorder values, one per id in the order of the batch, to the original order."""
         restored = np.empty_like(values)
         restored[self._order] = values
         return restored
 
 
 def row_memory() -> int:
-    """Return how many bytes of rows a process keeps: ``$WORDVEIL_ROW_CACHE``, in MiB, or the default."""
+    """Return how many bytes of rows a process caches: ``$WORDVEIL_ROW_CACHE`` in MiB, or the default."""
     chosen = os.environ.get(_SWITCH) or str(_DEFAULT)
     if not (chosen.isascii() and chosen.isdigit()):
-        raise OptionError(f"{_SWITCH} must be a whole number of MiB; 0 keeps nothing.")
+        raise OptionError(f"{_SWITCH} must be a whole number of MiB; 0 turns the cache off.")
     return int(chosen) << 20
 
 
 class _Budget:
-    """The memory that caches share.
+    """The memory that the caches of a process share.
 
-    Each takes of it as it grows. Where nothing is left, those that were not used for a while give up what they have,
-    and for a cache that has less than an equal share those that have more give up what is above it. So no cache is kept
-    out by those before it, and those in use do not drive one another out again and again.
+    A cache takes memory as it grows. If none is left, idle caches give up everything, and if the growing cache has less
+    than an equal share, the others give up what they have above that share. So old caches do not lock out new ones, and
+    caches in use do not keep evicting one another.
     """
 
     def __init__(self) -> None:
@@ -240,16 +240,16 @@ class _Budget:
         renew_after_fork(self)
 
     def after_fork(self) -> None:
-        """Take a lock that nobody holds, and a set that nobody goes through."""
+        """Replace the lock and the set, which another thread may have held or been iterating over."""
         self._lock, self._caches = threading.Lock(), weakref.WeakSet(list(self._caches))
 
     def join(self, cache: RowCache) -> None:
-        """Let a cache take part."""
+        """Register a cache."""
         with self._lock:
             self._caches.add(cache)
 
     def lend(self, cache: RowCache, rows: int) -> None:
-        """Give a cache, whose lock the caller holds, memory for this many more rows, or as much as there is."""
+        """Give a cache memory for this many more rows, or as much as there is. The caller holds the cache's lock."""
         with self._lock:
             idle_since = time.monotonic() - _IDLE
             others = sorted((one for one in self._caches if one is not cache), key=lambda one: one.last)
@@ -268,47 +268,44 @@ _BUDGET = _Budget()
 
 
 class RowCache:
-    """The rows of some words; where there is no room, those not used for longest go.
-
-    It belongs to one mechanism and lives no longer. Safe to use from several threads.
-    """
+    """An LRU cache of the rows of one mechanism; thread-safe."""
 
     def __init__(self, words: int, places: int, dtype: type[np.floating], memory: int | None = None) -> None:
         if memory is not None and memory < 0:
-            raise OptionError("memory must be a number of bytes; 0 keeps nothing.")
+            raise OptionError("memory must be a number of bytes; 0 turns the cache off.")
         self._made_with = (words, places, dtype, memory)
         self._dtype = np.dtype(dtype)
         self._shares = memory is None
-        self.size = places * self._dtype.itemsize  # of a row
+        self.size = places * self._dtype.itemsize  # bytes of a row
         self.total = row_memory() if memory is None else memory
         self._room = min(words, self.total // self.size)
-        self.open = 0 if self._shares else self._room  # how many slots have their memory
+        self.open = 0 if self._shares else self._room  # slots that have been given memory
         self.last = time.monotonic()
         self._lock = threading.Lock()
-        self._slot = np.full(words, -1, dtype=np.int64)  # of each word; -1 where it is not held
-        self._word = np.full(self._room, -1, dtype=np.int64)  # of each slot
-        self._used = np.zeros(self._room, dtype=np.int64)  # when
+        self._slot = np.full(words, -1, dtype=np.int64)  # the slot of each word; -1 if it has none
+        self._word = np.full(self._room, -1, dtype=np.int64)  # the word in each slot; -1 if it is empty
+        self._used = np.zeros(self._room, dtype=np.int64)  # when each slot was last used
         self._now = 0
-        self._rows = np.empty((self._room, places), dtype=dtype)  # takes memory only as it is written
+        self._rows = np.empty((self._room, places), dtype=dtype)  # the system commits memory only as it is written
         renew_after_fork(self)
         if self._shares:
             _BUDGET.join(self)
 
     @property
     def taken(self) -> int:
-        """How many bytes this may fill."""
+        """The bytes that this cache may fill."""
         return self.open * self.size
 
     def after_fork(self) -> None:
-        """Forget everything: a fork copies the lock as it was, perhaps held, and rows half written."""
+        """Drop everything: the fork may have copied a held lock and half-written rows."""
         self._lock = threading.Lock()
         self._slot[:], self._word[:], self._used[:] = -1, -1, 0
         if self._shares:
             self._shrink(0)
 
     def give_up(self, memory: int) -> int:
-        """Keep at most this many bytes, unless in use right now; return how many that frees."""
-        if not self._lock.acquire(blocking=False):  # never waits, since the other holds its own lock
+        """Shrink to at most this many bytes, unless in use right now; return how many bytes that frees."""
+        if not self._lock.acquire(blocking=False):  # waiting could deadlock, since the caller holds another lock
             return 0
         try:
             before = self.taken
@@ -321,17 +318,17 @@ class RowCache:
         leaving = self._word[slots:]
         self._slot[leaving[leaving >= 0]] = -1
         self._word[slots:], self._used[slots:] = -1, 0
-        rows = np.empty_like(self._rows)  # the old ones go back to the system
+        rows = np.empty_like(self._rows)  # returns the memory of the old array to the system
         rows[:slots] = self._rows[:slots]
         self.open, self._rows = slots, rows
 
     def _grow(self, slots: int) -> None:
-        """Take the memory for this many slots, if there is enough."""
+        """Ask for memory for this many slots."""
         if slots > self.open and self._shares:
             _BUDGET.lend(self, min(slots, self._room) - self.open)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowCache, self._made_with  # a copy in another process fills its own
+        return RowCache, self._made_with  # a copy in another process starts empty
 
     def __len__(self) -> int:
         return int((self._word >= 0).sum())
@@ -342,12 +339,12 @@ class RowCache:
         return self._room == len(self._slot)
 
     def count_missing(self, words: NDArray[np.int64]) -> int:
-        """Return how many of these words have no row here."""
+        """Return how many of these words are not cached."""
         with self._lock:
             return int((self._slot[words] < 0).sum())
 
     def look_up(self, words: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
-        """Return an array for the rows of these words, those that are here filled in, and the places of the others."""
+        """Return an array with the cached rows of these words filled in, and the indices of the missing ones."""
         rows = np.empty((len(words), self._rows.shape[1]), dtype=self._dtype)
         with self._lock:
             slots = self._slot[words]
@@ -358,7 +355,7 @@ class RowCache:
         return rows, np.flatnonzero(slots < 0)
 
     def keep(self, words: NDArray[np.int64], rows: Rows) -> None:
-        """Keep the rows of these words, as many as there is room for, the last first."""
+        """Cache the rows of these words; if there is not enough room, the last of them."""
         with self._lock:
             new = np.flatnonzero(self._slot[words] < 0)  # another thread may have been quicker
             if len(new) and self.open < self._room:
@@ -376,12 +373,12 @@ class RowCache:
             self._used[slots] = self._now
 
     def fill(self, write: Callable[[Rows], None]) -> None:
-        """Write the rows of all words, if there is memory for them, while others wait."""
+        """Write the rows of all words, if there is memory for them; other threads wait."""
         with self._lock:
             self._grow(self._room)
             if self.open < len(self._slot):
                 return
-            self._slot[:] = -1  # should writing fail, nothing is held
+            self._slot[:] = -1  # so that the cache is empty if writing fails
             self._word[:] = -1
             write(self._rows)
             self._word[:] = self._slot[:] = np.arange(len(self._slot))
@@ -390,15 +387,15 @@ class RowCache:
 
 
 class RowDraws:
-    """Draws words from rows, and keeps rows between batches; see `RowCache` for in how much memory."""
+    """Draws words from rows, and caches rows between batches."""
 
     def __init__(self, source: RowSource, memory: int | None = None) -> None:
         self.source = source
         self.cache = RowCache(source.words, source.places, source.dtype, memory)
 
     def draw(self, ids: Ids, entropy: Entropy) -> NDArray[np.int64]:
-        """Return a word drawn for each of these words."""
-        # Rare words come first, so that the rows of frequent ones are those used last, which stay.
+        """Draw an output for each of these words."""
+        # Rare words come first, so the rows of frequent words are the most recently used and stay in the cache.
         batch = Batch(ids, self.source.words)
         words, starts = batch.words, batch.starts
         aims = entropy.uniform(len(batch))
@@ -410,7 +407,7 @@ class RowDraws:
             begins = starts[part.start : part.stop + 1] - own.start
             chosen[own] = choose(self._rows(words[part]), begins, aims[own])
 
-        share = -(-len(words) // (_STRIP * cores())) * _STRIP  # no core idle, and no half-filled vectors
+        share = -(-len(words) // (_STRIP * cores())) * _STRIP  # keeps all cores busy and vectors full
         run(find, blocks(len(words), max(1, min(_WORDS, share, _ENTRIES // self.source.places))))
         return batch.restore(self.source.finish(batch.ids, chosen, entropy))
 
@@ -422,28 +419,28 @@ class RowDraws:
         return rows
 
     def _prepare(self, words: NDArray[np.int64]) -> None:
-        # All pairs of words, each measured once, cost as much as the rows of half the words.
+        # The whole table measures each pair once, so it costs as much as the rows of half the words.
         fill = self.source.whole()
         if fill and self.cache.fits_all and 2 * self.cache.count_missing(words) > self.source.words:
             self.cache.fill(fill)
 
 
 def rate_of(epsilon: float) -> float:
-    """Return how fast the weights of the exponential mechanism fall: the half of ε."""
+    """Return the rate at which the weights of the exponential mechanism fall: ε/2."""
     return 0.5 * epsilon
 
 
 def weights_of(logs: Rows) -> NDArray[np.float64]:
-    """Return the weights whose logarithms these are, each row scaled to a largest of 1, and none of them 0."""
+    """Return the exponentials of log weights, each row scaled to a maximum of 1, and none of them 0."""
     weights = np.subtract(logs, logs.max(axis=1, keepdims=True), dtype=np.float64)
     np.maximum(weights, LOG_FLOOR, out=weights)
     return np.exp(weights, out=weights)
 
 
 def drawn_closely(words: int, slack: float = 0.0) -> str:
-    """Say how near a draw from a row of `size` weights comes to the stated law.
+    """Return the caveat of draws from rows of `words` weights.
 
-    `slack` is by how much the weights themselves may break the promise, in the exponent.
+    `slack` is by how much the weights themselves may exceed the guarantee, in the exponent.
     """
     near = math.ceil(math.log2(words) - 52)
     if not slack:

@@ -1,16 +1,16 @@
-"""SanText+: exponential draws for the rarer words, a coin for the others (Yue et al. 2021).
+"""SanText+: exponential draws for rarer words, a coin flip for the others (Yue et al. 2021).
 
-The rarest `share` of the words is sensitive; the outputs of a draw are the sensitive words. A sensitive word ``w`` is
-drawn with probability ∝ ``e^{-½ε·d(w,u)}`` among them. Any other word is drawn like that with probability `p`, and is
-released as it is otherwise.
+The rarest `share` of the words is sensitive, and only sensitive words are drawn. A sensitive word ``w`` is replaced by
+a sensitive word ``u`` with probability ∝ ``e^{-½ε·d(w,u)}``. Any other word is replaced in the same way with
+probability `p`, and is otherwise released as it is.
 
-Proof, for two sensitive words: `exponential` with the sensitive words as outputs (docs/guarantees.md, "Words that are
-never drawn", a). ∎
+Proof, for two sensitive words: this is `exponential` with the sensitive words as outputs (docs/guarantees.md, "Words
+that are never drawn", a). ∎
 
-Nothing holds where one of the two is not sensitive: released as it is, it cannot have come from another word. For
-sensitive *outputs* alone the loss of such a pair is at most ``ε·d + ln(1/p)``.
+Nothing holds for a pair with a word that is not sensitive: if it is released as it is, no other word can be behind it.
+For sensitive *outputs* alone the loss of such a pair is at most ``ε·d + ln(1/p)``.
 
-SanText itself is `exponential`, word for word: its weights have the same ½.
+SanText itself is exactly `exponential`: its weights have the same ½.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from wordveil.progress import Watch, ignore, run_watched
 from wordveil.spaces import EuclideanSpace, Space
 from wordveil.spaces.space import Ids, Rows
 
-_FLOOR = -700.0  # of a weight's logarithm, so that none is 0
+_FLOOR = -700.0  # the least log weight, so that no weight is 0
 
 
 class SantextPlus(ExponentialMechanism[EuclideanSpace]):
-    """Draws rare words by their distance, and leaves the others alone most of the time.
+    """Replaces rare words by their distance, and releases the others as they are most of the time.
 
     Parameters
     ----------
     epsilon : float
         The privacy loss per unit of distance, for two sensitive words.
     p : float
-        How likely a word that is not sensitive is to be drawn, too.
+        The probability that a word that is not sensitive is replaced too.
     share : float
-        Which share of the words is sensitive: the last of the vocabulary, which lists frequent words first.
+        The share of the words that is sensitive: the last ones of the vocabulary, which lists frequent words first.
     """
 
     name = "santext-plus"
@@ -60,11 +60,11 @@ class SantextPlus(ExponentialMechanism[EuclideanSpace]):
 
     @cached_property
     def first(self) -> int:
-        """The first sensitive word; all after it are sensitive as well."""
+        """The id of the first sensitive word; all after it are sensitive too."""
         return len(self.space) - max(1, round(self.share * len(self.space)))
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
-        """Return the exact probabilities of every output, a row for each word; 0 for what cannot come out."""
+        """Return the exact probabilities of every output, one row per word; 0 for impossible outputs."""
         ids = np.asarray(ids)
         logs = -rate_of(self.epsilon) * self.space.distances(ids)[:, self.first :].astype(np.float64)
         weights = np.exp(np.maximum(logs - logs.max(axis=1, keepdims=True), _FLOOR))
@@ -76,12 +76,12 @@ class SantextPlus(ExponentialMechanism[EuclideanSpace]):
         return rows
 
     def log_weights(self, ids: Ids) -> Rows:
-        """Return the logarithms of the probabilities; minus infinity for what cannot come out."""
+        """Return the logarithms of the probabilities; -inf for impossible outputs."""
         with np.errstate(divide="ignore"):
             return np.log(self.probability_rows(ids))
 
     def log_columns(self, outputs: Ids, inputs: Ids, watch: Watch = ignore) -> NDArray[np.float64]:
-        """Return the logarithms of the exact probabilities of some outputs, a row for each."""
+        """Return the logarithms of the exact probabilities of some outputs, one row per output."""
         outputs, inputs = np.asarray(outputs), np.asarray(inputs)
         found = np.full((len(outputs), len(inputs)), -np.inf)
         sensitive = np.flatnonzero(outputs >= self.first)
@@ -99,38 +99,38 @@ class SantextPlus(ExponentialMechanism[EuclideanSpace]):
             found[(outputs[:, None] == inputs) & (inputs < self.first)] = np.log(1.0 - self.p)
         return found
 
-    def _add_up(self, ids: Ids) -> NDArray[np.float64]:
+    def _normalise(self, ids: Ids) -> NDArray[np.float64]:
         logs = -rate_of(self.epsilon) * self.space.distances(ids)[:, self.first :].astype(np.float64)
         largest = logs.max(axis=1)
         weights = np.exp(np.maximum(logs - largest[:, None], _FLOOR))
         return np.stack([largest, np.log(weights.sum(axis=1))], axis=1)
 
     def allowed_loss(self, left: Ids, right: Ids) -> NDArray[np.float64]:
-        """Return the largest log-ratio that is promised between the words of each pair; infinite where none is."""
+        """Return the largest log-ratio that the guarantee allows for each pair; infinite where it allows any."""
         both = (np.asarray(left) >= self.first) & (np.asarray(right) >= self.first)
         return np.where(both, super().allowed_loss(left, right), math.inf)
 
     @property
     def largest_loss(self) -> float:
-        """The largest log-ratio between any two words: infinite, if there are words that come out as they are."""
+        """The bound on the log-ratio between any two words: infinite if some words may be released as they are."""
         return super().largest_loss if not self.shortfall else math.inf
 
     @property
     def shortfall(self) -> str:
-        """What a release under this mechanism would lack: protection of the words that are not sensitive."""
+        """What a release under this mechanism lacks: protection of the words that are not sensitive."""
         if not self.first:
             return ""
         return (
             f"{self.first:,} of {len(self.space):,} words are released as they are {1.0 - self.p:.0%} of the time, "
-            "and nothing is promised for them."
+            "and nothing is guaranteed for them."
         )
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word."""
-        told = (self.shortfall,) if self.shortfall else ()
+        """The guarantee for one word."""
+        shortfall = (self.shortfall,) if self.shortfall else ()
         return self.make_guarantee(
             pairs="two sensitive words" if self.first else "every two words of the vocabulary",
-            caveats=(*told, drawn_closely(len(self.space), 4.0 * rate_of(self.epsilon) * self.space.precision)),
+            caveats=(*shortfall, drawn_closely(len(self.space), 4.0 * rate_of(self.epsilon) * self.space.precision)),
             claim="ε·d for sensitive words (utility-optimised metric privacy, Yue et al. 2021)",
         )

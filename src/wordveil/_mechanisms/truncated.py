@@ -1,9 +1,9 @@
-"""Exponential draws with the distance cut off (challenges paper, section 6.2, "truncated"; TEM, Carvalho et al. 2021).
+"""Exponential draws with the distance clipped (challenges paper, section 6.2, "truncated"; TEM, Carvalho et al. 2021).
 
-Words farther than the clip all count as being at the clip, so the mass beyond it is spread evenly over them. The
-proof is that of `exponential`: ``min(d, clip)`` still changes by at most ``d(w,w')`` from ``w`` to ``w'``. TEM draws
-a symbol ⊥ that stands for all far words at once; that is the same law if ⊥ has the weight of as many words as are far
-from *this* word, and breaks the promise with any other count.
+Words beyond the clip all count as being at the clip, so they are equally likely. The proof is that of `exponential`:
+``min(d, clip)`` still changes by at most ``d(w,w')`` from ``w`` to ``w'``. TEM draws a symbol ⊥ that stands for all far
+words at once. This is the same law if the weight of ⊥ counts the words that are far from *this* word; any other count
+breaks the guarantee.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from wordveil.spaces import Space
 
 
 class Truncated(Exponential):
-    """Draws a near word by its distance, or now and then any far word.
+    """Draws a near word by its distance, or occasionally any far word.
 
     Parameters
     ----------
     clip : float, optional
-        The distance beyond which all words are alike; if not given, chosen by `beta`.
+        The distance beyond which all words are equally likely. Default: chosen by `beta`.
     beta : float
-        If no clip is given: the clip at which, under the uniform prior, all words beyond it together have at most
-        this probability.
+        Without `clip`: choose the clip so that, under the uniform prior, all words beyond it together have at most this
+        probability.
     prior : {"uniform", "frequency", "density", "blahut-arimoto"}
-        A public prior over the outputs; costs no privacy.
+        A public prior over the outputs; it costs no privacy.
     """
 
     name = "truncated"
@@ -40,8 +40,8 @@ class Truncated(Exponential):
         if not 0.0 < beta < 1.0:
             raise OptionError("beta must lie strictly between 0 and 1.")
         self.beta = float(beta)
-        self._clip = clip  # as it was asked for: `options` reads it
+        self._clip = clip  # the argument, which `options` reports
         if clip is None and isinstance(epsilon, (int, float)) and math.isfinite(epsilon) and epsilon > 0:
-            # V-1 words of weight e^{-ε·clip/2} against the word's own weight 1
+            # V-1 words of weight e^{-ε·clip/2}, against the word's own weight of 1
             clip = max(2.0 / epsilon * math.log((1.0 - beta) * max(len(space) - 1, 1) / beta), 1e-9)
         super().__init__(space, epsilon, prior=prior, clip=clip)

@@ -1,10 +1,10 @@
 """Laplace noise, then the nearest or the second nearest word (Xu et al. 2021).
 
-Proof. The noisy point is that of `laplace`; the choice between its two nearest words looks at the point and at fresh
-randomness alone. It is post-processing and costs nothing. ∎
+Proof. The noisy point is that of `laplace`. The choice between its two nearest words uses only the point and fresh
+randomness, so it is post-processing and costs no privacy. ∎
 
-Looking at the original again, for instance to take the second word only where the first is the original, would not
-be: then the original never comes out, and its absence tells it apart.
+Looking at the original again would not be post-processing. For instance, if the second word were taken only when the
+first is the original, the original would never come out, and its absence would reveal it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Vickrey(Laplace):
     ----------
     t : float
         How much the second word is favoured: it is taken with probability ``t·a / (t·a + (1-t)·b)``, where a and b
-        are the distances of the noisy point from the nearest and the second nearest word. 0 is `laplace`, 1 always
-        the second.
+        are the distances from the noisy point to the nearest and the second nearest word. With 0 this is `laplace`,
+        with 1 it always takes the second.
     """
 
     name = "vickrey"
@@ -51,7 +51,7 @@ class Vickrey(Laplace):
         where, distance = self.space.closest(points, 2)
         first, second = self.t * distance[:, 0], (1.0 - self.t) * distance[:, 1]
         total = first + second
-        # two words at the very point: a fair share by t itself
+        # both words at distance 0: take the second with probability t
         chance = np.where(total > 0, first / np.where(total > 0, total, 1.0), self.t)
         takes_second = entropy.uniform(len(points)) < chance
         return np.asarray(where[np.arange(len(points)), takes_second.astype(np.int64)])

@@ -1,4 +1,4 @@
-"""Reading a release: what its outputs say of the words behind them."""
+"""Read a release: compute what its outputs say about the words behind them."""
 
 from wordveil.reading.places import LEFT_ALONE, UNKNOWN, VEILED, Cutter, Places
 from wordveil.reading.reader import Place, Reader

@@ -1,12 +1,12 @@
-"""The kind of reader that reads each veiled place in the light of the whole text.
+"""The context reader: reads each veiled place using the whole text.
 
-With ``p(w | the rest)`` from a small network, a place with the output y is read as ``p(w | the rest)·Pr[M(w)=y]``. The
+A small network gives ``p(w | the rest)``, and a place with the output y is read as ``p(w | the rest)·Pr[M(w)=y]``. The
 network is fitted on the release alone, by the marginal likelihood of each output given the other places,
-``log Σ_w p(w | the rest)·Pr[M(w)=y]``: the law of the mechanism turns a prediction of originals, which nobody sees,
-into one of outputs, which are known. No clean text and no labels are needed.
+``log Σ_w p(w | the rest)·Pr[M(w)=y]``. The law of the mechanism turns a prediction of the originals, which are hidden,
+into one of the outputs, which are known. So it needs no clean text and no labels.
 
-On the bundled embedding it begins with weights that come with the package, trained on public text. These read a text
-without any fit, and a fit adapts them.
+On the bundled embedding the network starts from bundled weights, pretrained on public text. These can read without a
+fit; a fit adapts them.
 """
 
 from __future__ import annotations
@@ -35,44 +35,43 @@ if TYPE_CHECKING:
 
 __all__ = ["Context", "Schedule", "as_released"]
 
-_READ_WORDS = 2048  # that are read at once
-# One window in this many is kept aside, to tell when the fit begins to learn the release by heart: of many
-# windows, of some, and of too few to tell anything by.
+_READ_WORDS = 2048  # words read at once
+# One window in 10 is held out of 200 windows or more, one in 5 of 50 or more, to detect overfitting; with fewer
+# windows, none.
 _ASIDE = ((200, 10), (50, 5))
-_WARM = 50  # steps until the rate is at its largest
+_WARM = 50  # steps of warm-up
 _TRUSTS = tuple(np.arange(0.1, 1.45, 0.1).round(1).tolist())
 
 
-_Part = tuple[int, NDArray[np.int64]]  # which texts, and which of their windows
+_Part = tuple[int, NDArray[np.int64]]  # the number of a `Seen`, and some of its windows
 
 
 class Schedule(NamedTuple):
     """How a network is fitted."""
 
-    passes: float = 4.0  # how often each text is looked at
-    # How many steps at least and at most.
+    passes: float = 4.0  # passes over each text
+    # The least and the most steps.
     least: int = 200
     most: int = 1200
-    batch: int = 1024  # about how many words a step looks at
-    # The largest learning rate from scratch, and of weights that were trained before.
+    batch: int = 1024  # words per step, approximately
+    # The largest learning rate from scratch, and from pretrained weights.
     rate: float = 1e-3
     tuning_rate: float = 3e-4
-    # The weight decay, and the share of inner values that is left out at random.
-    decay: float = 0.1
+    decay: float = 0.1  # weight decay
     dropout: float = 0.1
-    # How often to look at texts that are kept aside, and how many looks may pass without a gain.
+    # How often to evaluate held-out texts, and after how many evaluations without a gain to stop.
     looks: int = 20
     patience: int = 5
-    seconds: float = math.inf  # how long it may take
-    # Among how many words, the likeliest ones, the original is looked for during the fit and when reading.
+    seconds: float = math.inf  # a time limit
+    # The number of words, the likeliest ones, considered as originals during the fit and when reading.
     candidates: int = 8192
     read_candidates: int = 16384
 
 
 class Context(Population):
-    """Reads each veiled place in the light of the whole text, by a network that is fitted on the release alone.
+    """Reads each veiled place using the whole text, by a network fitted on the release alone.
 
-    On a few texts weights that come with the package are left as they are.
+    If there are only a few texts, the bundled weights are used unchanged.
     """
 
     name = "context"
@@ -89,24 +88,24 @@ class Context(Population):
         self._network: Any = None
         self._trust = 1.0
         self._points: Means | None = None
-        # what every fit begins with: weights trained on public text, if there are any
+        # the pretrained weights that every fit starts from, if there are any
         self._start = bundled_weights(basis.points)
         if self._start is not None:
             self._restore(*self._start)
 
     @property
     def prior(self) -> Floats:
-        """How likely every word is at a veiled place: in this release, or by public knowledge until there is one."""
+        """The probability of every word at a veiled place: as estimated from the release, or the public prior."""
         if self._learnt is None and self._start is None:
-            raise OptionError("a context reader must be fitted on veiled texts before it reads any.")
+            raise OptionError("a context reader must be fitted on veiled texts before it can read.")
         return self.basis.prior if self._learnt is None else self._learnt
 
     def without_context(self) -> Population:
-        """Return the kind that looks each output up by itself, under the frequencies that this one has learnt."""
+        """Return the kind that looks up each output by itself, under the frequencies learnt here."""
         return Population.from_state(self.basis, {"learnt": self.prior})
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:
-        """Change the given settings of how the network learns."""
+        """Change how the network learns; see `Reader.tune`."""
         if steps is not None:
             self.schedule = self.schedule._replace(least=min(steps, self.schedule.least), most=steps)
         if candidates is not None:
@@ -120,10 +119,10 @@ class Context(Population):
     # ------------------------------------------------------------------------------------------------ learning
 
     def train(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn from clean public texts: they are veiled here, and the network learns to find their words."""
+        """Pretrain on clean public texts: veil them, and learn to find the originals."""
         veiled = as_released(self.basis.law.mechanism, places, self.basis.prior > 0)
         self.begin()
-        before, self._learnt = self._learnt, self.basis.prior  # what is learnt here is public
+        before, self._learnt = self._learnt, self.basis.prior  # these texts are public, so use the public prior
         try:
             seen = self.prepare(veiled, places.ids, watch=within(watch, 0.0, 0.2))
             self.descend([seen], within(watch, 0.2, 1.0))
@@ -132,7 +131,7 @@ class Context(Population):
         self._start = self._network.size, self.weights()
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Estimate word frequencies, then fit the network to the outputs, each given the other places."""
+        """Estimate word frequencies, then fit the network to each output given the other places."""
         super().fit(places, within(watch, 0.0, 0.1))
         self._points = None
         self.begin()
@@ -140,11 +139,11 @@ class Context(Population):
             return
         seen = self.prepare(places, watch=within(watch, 0.1, 0.2))
         if self._start is not None and len(seen.windows.starts) < _ASIDE[-1][0]:
-            return  # what comes with the package is better than what is learnt from a few texts by heart
+            return  # a fit to so few texts would overfit; the pretrained weights are better
         self._trust = self.descend([seen], within(watch, 0.2, 1.0))
 
     def begin(self) -> None:
-        """Start again, with the weights that were trained on public text if there are any."""
+        """Reset the network to the pretrained weights, or to random ones if there are none."""
         if self._start is not None:
             self._restore(*self._start)
             return
@@ -153,9 +152,9 @@ class Context(Population):
             self._network = make_network(self.size, self.basis.points.shape[1]).to(self._device)
 
     def descend(self, seen: Sequence[Seen], watch: Watch = ignore, schedule: Schedule | None = None) -> float:
-        """Fit the network, keep the weights that serve texts kept aside best, and return how far to trust it.
+        """Fit the network, keep the weights that are best on held-out texts, and return how far to trust it.
 
-        `seen`: the texts, under one mechanism or several. `schedule`: how to.
+        `seen` are the texts, under one or more mechanisms. The trust scales the logits.
         """
         torch, plan = self._torch, schedule or self.schedule
         generator = np.random.default_rng(0)
@@ -167,7 +166,7 @@ class Context(Population):
             learn.append(order[kept:])
         words = sum(int((s.windows.stops - s.windows.starts)[o].sum()) for s, o in zip(seen, learn, strict=True))
         if not words:
-            raise InputError("there is nothing to learn from: no text has a veiled word.")
+            raise InputError("cannot fit the reader: no text has a veiled word.")
         steps = int(np.clip(plan.passes * words / plan.batch, plan.least, plan.most))
         optimiser = torch.optim.AdamW(
             self._network.parameters(),
@@ -217,7 +216,7 @@ class Context(Population):
         return min(_TRUSTS, key=lambda trust: self._loss_aside(seen, aside, trust)) if aside else 1.0
 
     def _loss(self, seen: Seen, windows: Windows, trust: float) -> torch.Tensor:
-        """Return for each veiled place how surprising its output is, or its original where that is known."""
+        """Return the negative log-likelihood of each veiled place's output, or of its original if that is known."""
         torch = self._torch
         with self._halved():
             answers, places = self._answers(seen, windows)
@@ -229,7 +228,7 @@ class Context(Population):
         return torch.logsumexp(logits, dim=1) - torch.logsumexp(logits + evidence, dim=1)
 
     def _halved(self) -> torch.autocast:
-        """Compute products in bfloat16 where the device is made for it: about twice as fast."""
+        """Compute in bfloat16 if the device supports it, which is about twice as fast."""
         torch = self._torch
         fast = self._device != "cpu" or torch.cpu._is_avx512_bf16_supported()
         return torch.autocast(self._device.partition(":")[0], dtype=torch.bfloat16, enabled=fast)
@@ -250,7 +249,7 @@ class Context(Population):
         return self.read(places, watch)[0]
 
     def read(self, places: Places, watch: Watch = ignore) -> tuple[Vectors, Ids]:
-        """Return the mean vectors and the likeliest words, for which the network reads only once."""
+        """Return the mean vectors and the likeliest words in one pass of the network."""
         own = self._torch.as_tensor(self.basis.vectors, device=self._device)
         count = len(places.veiled)
         found, best = np.empty((count, own.shape[1]), dtype=np.float32), np.empty(count, dtype=np.int64)
@@ -268,7 +267,7 @@ class Context(Population):
             values, which = chances.topk(shown, dim=1)
             words[ranks, :shown] = candidates[which].cpu().numpy()
             found[ranks, :shown] = values.cpu().numpy()
-            if shown < top:  # the others are not considered
+            if shown < top:  # padding with words that are not candidates
                 rest = np.setdiff1d(np.arange(len(self.prior)), candidates.cpu().numpy())
                 words[ranks, shown:] = rest[: top - shown]
         return words, found
@@ -278,7 +277,7 @@ class Context(Population):
         return self.posterior(places, 1, watch)[0][:, 0]
 
     def _read(self, places: Places, watch: Watch) -> Iterator[tuple[NDArray[np.int64], torch.Tensor, torch.Tensor]]:
-        """Yield for some veiled places their numbers, the words that are possible, and how likely these are."""
+        """Yield, for batches of veiled places, their ranks, the candidate words, and the candidates' probabilities."""
         torch = self._torch
         seen = self.prepare(places, count=self.schedule.read_candidates, watch=within(watch, 0.0, 0.5))
         rank = np.cumsum(places.kinds == VEILED) - 1
@@ -292,8 +291,8 @@ class Context(Population):
                     answers, which = self._answers(seen, seen.windows.take(part))
                 logits = self._trust * (answers.float() @ words.T)
                 if draws is not None:
-                    # One draw behind several places: what is around each of them is put together. It is not added up,
-                    # since the answers for places of one text rest on much the same words; that would be too sure.
+                    # Places that show the same draw share their contexts. The logits are averaged, not added: places of
+                    # one text depend on much the same words, so adding would be overconfident.
                     shown = np.unique(draws[rank[which.cpu().numpy()]], return_inverse=True)[1].ravel()
                     shared = torch.as_tensor(shown, device=logits.device)
                     logits = torch.zeros_like(logits).index_add_(0, shared, logits)[shared]
@@ -312,10 +311,9 @@ class Context(Population):
         count: int | None = None,
         watch: Watch = ignore,
     ) -> Seen:
-        """Put texts into the form that the network reads.
+        """Convert texts to the form that the network reads.
 
-        `places`: the veiled texts. `truth`: the originals, where they are known. `count`: how many words to look for
-        the originals among.
+        `truth` are the originals, if they are known; `count` is the number of candidate words.
         """
         return Seen(
             self.basis,
@@ -328,7 +326,7 @@ class Context(Population):
         )
 
     def known_means(self, outputs: NDArray[np.int64], watch: Watch = ignore) -> Vectors:
-        """Return the mean vector, as the network knows words, behind each row of outputs."""
+        """Return the mean vector behind each row of outputs, in the vectors of the space."""
         if outputs.shape[1] > 1:
             return self.given_means(outputs, self.basis.points, watch)
         if self._points is None:
@@ -336,7 +334,7 @@ class Context(Population):
         return self._points.of(outputs[:, 0], watch)
 
     def _answers(self, seen: Seen, windows: Windows) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the network's answer for each veiled place of some windows, and which places these are."""
+        """Return the network's answer for each veiled place of some windows, and the indices of these places."""
         torch, device = self._torch, self._device
         longest = int((windows.stops - windows.starts).max())
         starts, stops, firsts, lasts = (torch.as_tensor(part, device=device)[:, None] for part in windows)
@@ -382,7 +380,7 @@ class Context(Population):
 
 
 def as_released(mechanism: Mechanism[Any], places: Places, possible: NDArray[np.bool_]) -> Places:
-    """Veil clean texts: a draw that is not among the possible words looks like one that was left alone."""
+    """Veil clean texts; a drawn word that the selection would leave alone looks as if it had been left alone."""
     drawn = places.ids.copy()
     drawn[places.veiled] = mechanism.draw(places.ids[places.veiled], Entropy())
     looks_alone = (places.kinds == VEILED) & ~possible[drawn]

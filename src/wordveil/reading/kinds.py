@@ -1,7 +1,7 @@
-"""The kinds of readers: each turns outputs into what they say of the words behind them.
+"""The kinds of readers, which turn outputs into posteriors of the words behind them.
 
-A kind is a small object that a `Reader` asks three things: to learn from a release, for the mean vector of the word
-behind each veiled place, and for the likeliest words there. Those here look at one place at a time, with
+A `Reader` asks its kind for three things: to learn from a release, for the mean vector of the word behind each veiled
+place, and for the likeliest words there. The kinds in this module look at one place at a time, with
 ``p(w|y) ∝ π(w)·Pr[M(w)=y]``; they differ in where the prior π comes from.
 """
 
@@ -33,15 +33,15 @@ Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
 
-_FEW_GUESSED = 4  # fewer than one word in this many came out: guessing for every word would take longer than it saves
-_ROUNDS = 15  # of estimating word frequencies from a release, at most
-_PUBLIC_SHARE = 0.5  # of the prior of a population, against what was estimated
-_CELLS = 1 << 25  # probabilities that are held at once: 256 MiB
-_FEW = 16  # up to one output in this many, single vectors take less time than the whole table, which is then cached
-_LOOKED_AT = 500  # outputs that tell whether texts were veiled
-_AT_ONCE = 100  # of them
-_CLEAR = 4.0  # standard errors
-_VERSION = 2  # of cached tables: to be raised whenever the same key would now give other vectors
+_FEW_GUESSED = 4  # if at most one word in this many came out, guessing only for these is faster than for all
+_ROUNDS = 15  # the most rounds of estimating word frequencies from a release
+_PUBLIC_SHARE = 0.5  # the weight of the public prior in that of a population; the rest is the estimate
+_CELLS = 1 << 25  # probabilities held at once: 256 MiB
+_FEW = 16  # if at most one output in this many occurs, single vectors are faster than the whole table
+_LOOKED_AT = 500  # outputs examined to see whether texts were veiled
+_AT_ONCE = 100  # outputs examined at a time
+_CLEAR = 4.0  # standard errors that make the answer clear
+_VERSION = 2  # of cached tables; raise it whenever the same key would give different vectors
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Basis:
     """What every kind of reader is made from."""
 
     law: Law
-    prior: Floats  # how likely every word is at a veiled place by public knowledge, summing to 1
+    prior: Floats  # the public probability of every word at a veiled place, summing to 1
     vectors: Vectors  # the vector of every word
-    points: Vectors  # those of the space itself, by which a network knows words; the same if the space has none
-    is_public: bool  # whether the prior says nothing of any text, so that what follows from it may be cached
-    once: bool = True  # whether equal words of a text were drawn once, so that equal outputs of it are one draw
+    points: Vectors  # the vectors of the space, by which a network knows words; `vectors` if the space has none
+    is_public: bool  # whether the prior depends on no text, so that tables made from it may be cached
+    once: bool = True  # whether equal words of a text were drawn once, so that its equal outputs are one draw
 
     def looks_drawn(self, outputs: Ids) -> bool | None:
-        """Tell whether outputs were drawn by the law: True for likely, False for hardly, None if that is unclear.
+        """Guess whether outputs were drawn by the law: True, False, or None if it is unclear.
 
-        They are spread over the neighbours of the words that people use: ``Σπ(w)·Pr[M(w)=y]``. Text that was never
-        veiled has the words themselves, by ``π(y)``. Some are compared under both.
+        The outputs of a release follow ``Σπ(w)·Pr[M(w)=y]``; the words of a text that was never veiled follow
+        ``π(y)``. This compares the likelihood of a sample of outputs under the two.
         """
         shown = outputs[self.prior[outputs] > 0]
         shown = shown[:: max(1, len(shown) // _LOOKED_AT)]
@@ -69,7 +69,7 @@ class Basis:
         chances = self.prior[words]
         parts = max(1, round(len(shown) / _AT_ONCE))
         ratio = np.empty(0)
-        for part in range(parts):  # each from all over the texts; mostly the first is clear
+        for part in range(parts):  # each part spans all texts; usually the first is clear
             some = shown[part::parts]
             logs = self.law.log_columns(some, words, prior=chances) + np.log(chances)
             ratio = np.concatenate([ratio, np.log(self.prior[some]) - np.logaddexp.reduce(logs, axis=1)])
@@ -83,7 +83,7 @@ class Kind(ABC):
     """Reads veiled places."""
 
     name: ClassVar[str]
-    #: Whether it must be given the texts themselves.
+    #: Whether it needs the texts themselves, and not only ids.
     needs_text: ClassVar[bool] = False
 
     def __init__(self, basis: Basis) -> None:
@@ -106,43 +106,43 @@ class Kind(ABC):
         return self.posterior(places, 1, watch)[0][:, 0]
 
     def read(self, places: Places, watch: Watch = ignore) -> tuple[Vectors, Ids]:
-        """Return what `means` and `best` do."""
+        """Return the results of `means` and `best`."""
         return self.means(places, within(watch, 0.0, 0.5)), self.best(places, within(watch, 0.5, 1.0))
 
     def without_context(self) -> Kind:
-        """Return the kind that looks each output up by itself, with the same word frequencies."""
+        """Return the kind that looks up each output by itself, with the same word frequencies."""
         return self
 
     def tune(self, steps: int | None, candidates: int | None, device: str | None, *, fresh: bool) -> None:  # noqa: ARG002
-        """Change the given settings of how a network learns; see `Reader.tune`."""
-        raise OptionError("only a context reader has a network to be tuned.")
+        """Change how the network learns; see `Reader.tune`."""
+        raise OptionError("only a context reader has a network to tune.")
 
     def train(self, places: Places, watch: Watch = ignore) -> None:  # noqa: ARG002
         """Learn from clean public texts; see `Reader.pretrain`."""
-        raise OptionError("only a context reader can be trained on public texts.")
+        raise OptionError("only a context reader can be pretrained.")
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return what was learnt, as arrays to be saved."""
+        """Return what was learnt, as arrays to save."""
 
     @classmethod
     @abstractmethod
     def from_state(cls, basis: Basis, state: Mapping[str, NDArray[Any]]) -> Kind:
-        """Restore a kind from its `state`; whatever does not fit is refused with a `FileError`."""
+        """Restore a kind from its `state`; raise a FileError if the state does not fit."""
 
 
 class Table(Kind):
-    """Looks each output up by itself, under public knowledge of which words are frequent."""
+    """Looks up each output by itself, under public word frequencies."""
 
     name = "table"
 
     @property
     def prior(self) -> Floats:
-        """How likely every word is at a veiled place, summing to 1."""
+        """The probability of every word at a veiled place, summing to 1."""
         return self.basis.prior
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn nothing: the table depends on no text."""
+        """Do nothing: the table depends on no text."""
 
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
         """Return the mean vector of the word behind each veiled place."""
@@ -153,7 +153,7 @@ class Table(Kind):
         return self.given_means(distinct, self.basis.vectors, watch)[which.ravel()]
 
     def given_means(self, outputs: Ids, table: Vectors, watch: Watch = ignore) -> Vectors:
-        """Return the mean vector, of any table, behind places that were drawn several times; a row for each place."""
+        """Return the mean vector, from any table, behind places that were drawn several times; one row per place."""
         found = np.empty((len(outputs), table.shape[1]), dtype=np.float32)
         vectors = table[self._possible]
         for part in self._parts(len(outputs)):
@@ -166,7 +166,7 @@ class Table(Kind):
         distinct, which = np.unique(places.outputs, axis=0, return_inverse=True)
         shown = min(top, len(self._possible))
         words, chances = np.zeros((len(distinct), top), dtype=np.int64), np.zeros((len(distinct), top))
-        words[:, shown:] = np.flatnonzero(self.prior == 0)[: top - shown]  # which are impossible
+        words[:, shown:] = np.flatnonzero(self.prior == 0)[: top - shown]  # padding with impossible words
         for part in self._parts(len(distinct)):
             given = self._given(distinct[part], watch)
             likeliest = np.argpartition(-given, shown - 1, axis=1)[:, :shown]
@@ -188,17 +188,17 @@ class Table(Kind):
         return self._guess_of(distinct, watch)[which]
 
     def _guess_of(self, outputs: Ids, watch: Watch) -> Ids:
-        """Return the likeliest word behind each of a few outputs, without looking at the others."""
+        """Return the likeliest word behind each of a few outputs."""
         logs, found = np.log(self.prior[self._possible]), np.empty(len(outputs), dtype=np.int64)
         for part in self._parts(len(outputs)):
             columns = self.basis.law.log_columns(outputs[part], self._possible, prior=self.prior[self._possible])
-            columns[np.isneginf(columns).all(axis=1)] = 0.0  # what no word gives says nothing
+            columns[np.isneginf(columns).all(axis=1)] = 0.0  # an output that no word gives says nothing
             found[part] = self._possible[(columns + logs).argmax(axis=1)]
             watch("guessing", part.stop / len(outputs))
         return found
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return what was learnt: nothing, but the vectors that were computed and are not in the cache."""
+        """Return the vectors that were computed and may not be cached."""
         return {} if self.basis.is_public else self._means.state()
 
     @classmethod
@@ -228,10 +228,10 @@ class Table(Kind):
         return list(blocks(count, max(1, _CELLS // len(self._possible))))
 
     def _given(self, outputs: Ids, watch: Watch = ignore) -> Floats:
-        """Return how likely each possible word is behind places with these outputs, a row for each place.
+        """Return the posterior of the possible words behind places with these outputs, one row per place.
 
-        Draws of one word are independent given the word, so their logarithms add up. Where no word could have given
-        all of them, as where a word outside the vocabulary was replaced twice, they say nothing and the prior stands.
+        Draws of one word are independent given the word, so their log probabilities add up. If no word could have given
+        all draws of a place, such as when a word outside the vocabulary was replaced twice, the result is the prior.
         """
         prior = self.prior[self._possible]
         distinct, which = np.unique(outputs, return_inverse=True)
@@ -249,7 +249,7 @@ class Table(Kind):
 
 
 class Population(Table):
-    """Looks each output up by itself, under the word frequencies that explain the release as a whole."""
+    """Looks up each output by itself, under word frequencies estimated from the release."""
 
     name = "population"
 
@@ -257,23 +257,23 @@ class Population(Table):
 
     @property
     def prior(self) -> Floats:
-        """How likely every word is at a veiled place of this release, summing to 1."""
+        """The probability of every word at a veiled place of this release, summing to 1."""
         if self._learnt is None:
-            raise OptionError("a population reader must be fitted on veiled texts before it reads any.")
+            raise OptionError("a population reader must be fitted on veiled texts before it can read.")
         return self._learnt
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Estimate word frequencies from all outputs by expectation maximisation, begun with the public prior.
+        """Estimate word frequencies from all outputs by expectation maximisation, starting from the public prior.
 
-        Each half of the outputs, cut at random, says how far the other half may be followed; otherwise the estimate
-        would explain the chance of these very draws, and what is read from them would look surer than it is.
+        The outputs are split at random into halves, and each half stops the estimation on the other one. Otherwise the
+        estimate would fit the noise of these draws, and readings would look surer than they are.
         """
         drawn = places.outputs
-        if self.basis.once:  # one draw tells as much as one, at however many places it stands
+        if self.basis.once:  # a draw counts once, however many places show it
             drawn = drawn[np.unique(places.draws, return_index=True)[1]]
         drawn = drawn.ravel()
         if not drawn.size:
-            raise InputError("there is nothing to learn from: no text has a veiled word.")
+            raise InputError("cannot fit the reader: no text has a veiled word.")
         counts = np.bincount(drawn, minlength=len(self.basis.prior))
         halves = np.random.default_rng(0).binomial(counts, 0.5)
         learnt = [
@@ -294,10 +294,10 @@ class Population(Table):
 
     @cached_property
     def _means(self) -> Means:
-        return Means(self.basis, self.prior, cached=False)  # nothing of a text is ever cached
+        return Means(self.basis, self.prior, cached=False)  # nothing derived from a text is ever cached
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the frequencies and the vectors that were computed under them."""
+        """Return the frequencies, and the vectors computed under them."""
         return {} if self._learnt is None else {"learnt": self._learnt, **self._means.state()}
 
     @classmethod
@@ -317,7 +317,7 @@ class Population(Table):
 class Means:
     """The mean vector of the word behind every output, computed when an output first occurs.
 
-    Of a public prior the whole table is kept in the cache, as soon as more than a few outputs have occurred.
+    Under a public prior, the whole table is computed and cached on disk once more than a few outputs have occurred.
     """
 
     def __init__(self, basis: Basis, prior: Floats, *, cached: bool) -> None:
@@ -349,13 +349,13 @@ class Means:
         return known + missing > len(self._known) / _FEW or found_in_cache(self._key) is not None
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the vectors that were computed, with their outputs."""
+        """Return the vectors computed so far, with their outputs."""
         if self._vectors is None:
             return {}
         return {"means": self._vectors[self._known], "outputs": np.flatnonzero(self._known)}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up vectors that were computed before."""
+        """Restore vectors that were computed before."""
         if "means" not in state or self._cached:
             return
         means, outputs = state["means"], state["outputs"]
@@ -373,47 +373,46 @@ class Means:
 
 def _key_of_means(basis: Basis, prior: Floats) -> str:
     law, mechanism = basis.law, basis.law.mechanism
-    told = {
+    key = {
         "mechanism": mechanism.describe(),
         "blocked": mechanism.blocked_checksum,
         "effort": None if law.exact else law.effort.to_dict(),
         "prior": hashlib.sha256(prior.tobytes()).hexdigest(),
         "vectors": hashlib.sha256(f"{basis.vectors.shape}".encode() + basis.vectors.tobytes()).hexdigest(),
     }
-    return f"reading-{_VERSION}-{digest_of(told)}"
+    return f"reading-{_VERSION}-{digest_of(key)}"
 
 
 def _cached_means(basis: Basis, prior: Floats, key: str, watch: Watch) -> Vectors:
-    """Return the whole table of a public prior, from the cache where it is there."""
+    """Return the whole table of a public prior, from the cache if possible."""
     law = basis.law
 
     def fill(folder: Path) -> None:
         np.save(folder / "means.npy", law.posterior_mean(basis.vectors, prior, watch=watch))
 
-    if not type(law.mechanism).__module__.startswith(
-        "wordveil."
-    ):  # two of somebody's own may have one name and options
+    # Two mechanisms defined outside the package may share a name and options, so their tables are not cached.
+    if not type(law.mechanism).__module__.startswith("wordveil."):
         return law.posterior_mean(basis.vectors, prior, watch=watch)
     means = cached_arrays(key, fill, "means")[0]
     if means.shape != basis.vectors.shape or means.dtype != np.float32:
-        raise FileError("the cached table of a reader does not fit its space; delete it from the cache.")
+        raise FileError("the cached table of a reader does not match its space; delete it from the cache.")
     return means
 
 
 def vectors_of(space: Space, given: NDArray[np.floating[Any]] | None) -> tuple[Vectors, Vectors]:
-    """Return the given vector of every word, or that of the space; and that of the space, or the given one."""
+    """Return the vectors to use and the points of the space; either stands in for the other if that is missing."""
     embedding = space.embedding if isinstance(space, HopSpace) else space
     points = None
     if isinstance(embedding, PointSpace):
         points = np.ascontiguousarray(embedding.points(np.arange(len(embedding))), dtype=np.float32)
     if given is None:
         if points is None:
-            raise SpaceError("this space has no vectors of its own; give a vector for every word as vectors.")
+            raise SpaceError("this space has no vectors; give one for every word as vectors.")
         return points, points
     table = np.asarray(given)
     if table.ndim != 2 or len(table) != len(space) or not table.shape[1] or table.dtype.kind not in "fiu":
-        raise OptionError("vectors needs a row of numbers for every word of the vocabulary.")
+        raise OptionError("vectors needs one row of numbers per word of the vocabulary.")
     table = np.ascontiguousarray(table, dtype=np.float32)
     if not np.isfinite(table).all():
-        raise OptionError("vectors must hold finite numbers only.")
+        raise OptionError("vectors must be finite numbers.")
     return table, table if points is None else points

@@ -1,13 +1,12 @@
-"""The kind of reader that knows context from a public language model, or from one learnt from a text.
+"""The language reader: uses a public language model, or trigrams learnt from a public text.
 
-The words of a text are those with the largest ``log p(text) + Σ log Pr[M(w)=y]`` over its veiled places. Three models
-give ``p``: the English trigrams of the package pocketsphinx, trigrams of a public reference text, and SmolLM2, a
-language model of 135 million parameters. Nothing is fitted on the release, so that a single text can be read.
+It looks for the words with the largest ``log p(text) + Σ log Pr[M(w)=y]`` over the veiled places of a text. There are
+three models ``p``: the English trigrams of the package pocketsphinx, trigrams of a public reference text, and SmolLM2,
+a language model with 135 million parameters. Nothing is fitted on the release, so even a single text can be read.
 
-With trigrams all words of the vocabulary are candidates, decoded exactly under bigrams; the likeliest of each place are
-then weighed by trigrams, and their probabilities sum to what the bigrams give them together. SmolLM2 is searched with a
-beam (`wordveil.reading.smollm`), and its probabilities are those of the beam: approximate, and surer than they should
-be.
+With trigrams, all words of the vocabulary are decoded exactly under bigrams. The likeliest words of each place are then
+rescored by trigrams, keeping the total probability that the bigrams give them. SmolLM2 is decoded with a beam search
+(`wordveil.reading.smollm`), whose probabilities are approximate and overconfident.
 """
 
 from __future__ import annotations
@@ -35,32 +34,33 @@ __all__ = ["MODELS", "Language", "Lexicon", "Line", "TextModel", "Trigrams", "pu
 #: The models by name; anything else is the path of a reference text.
 MODELS = ("trigram", "smollm2")
 
-_WINDOW, _OVERLAP = 64, 6  # words that trigrams are decoded over together, and those shown again to the next window
-_CANDIDATES = 24  # words of each place that are weighed by trigrams
+_WINDOW, _OVERLAP = 64, 6  # words decoded together, and how many at a cut end serve only as context
+_CANDIDATES = 24  # words of each place that trigrams rescore
 
 
 class Line(NamedTuple):
     """A text as a language model reads it."""
 
-    pieces: list[str]  # what stands between words and the words, alternately
-    ids: Ids  # the word at each place by the `Lexicon`
-    veiled: Ids  # the places that are veiled, in order
+    pieces: list[str]  # alternately what stands between words, and the words
+    ids: Ids  # the number of the word at each place, by the `Lexicon`
+    veiled: Ids  # the veiled places, in order
 
 
 class TextModel(Protocol):
     """What a language reader asks of a model."""
 
     def read(self, line: Line, evidence: Floats) -> tuple[Floats, Ids]:
-        """Return how likely each possible word is at each veiled place, and the words of the likeliest text.
+        """Return the posterior of the possible words at each veiled place, and the words of the likeliest text.
 
-        `line`: the text. `evidence`: the logarithm of how likely each possible word makes what was seen there.
+        `evidence` is the log-likelihood of what was observed at each veiled place, under each possible word.
         """
 
 
 class Lexicon:
-    """Numbers words for a language model: those of the space, function words that it lacks, and one for all others.
+    """Numbers words for a language model.
 
-    `vocabulary`: the words of the space, whose ids stay.
+    The words of the vocabulary keep their ids. Then come the function words that it lacks, and one number for all
+    other words.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -71,25 +71,25 @@ class Lexicon:
         self.unknown = len(self.words) - 1
 
     def __len__(self) -> int:
-        """Return how many words are numbered."""
+        """Return the number of numbered words."""
         return len(self.words)
 
     def number(self, ids: Ids, pieces: Sequence[str]) -> Ids:
-        """Return the number of each word of a text, given its pieces."""
+        """Return the number of each word of a text, from its ids and pieces."""
         found = ids.copy()
         for place in np.flatnonzero(ids == OUTSIDE).tolist():
             found[place] = self._more.get(lookup_key(pieces[2 * place + 1]), self.unknown)
         return found
 
     def spread(self, prior: Floats) -> Floats:
-        """Return a frequency for every number, given those of the space."""
+        """Extend the frequencies of the vocabulary to all numbers."""
         least = float(prior[prior > 0].min())
         found = np.concatenate([prior, np.full(len(self) - len(prior), least)])
         found[found == 0] = least
         return found
 
     def words_of(self, texts: Sequence[str], vocabulary: Vocabulary, select: str = "all") -> Words:
-        """Return the words of texts, numbered; of those that a veil would replace only the space's have a number."""
+        """Return the numbered words of texts; hidden words that are outside the vocabulary get `OUTSIDE`."""
         places = Cutter(vocabulary, select).cut(texts, keep=True)
         parts = zip(np.split(places.ids, places.starts[1:-1]), places.pieces, strict=True)
         ids = np.concatenate([np.empty(0, dtype=np.int64), *(self.number(*part) for part in parts)])
@@ -104,24 +104,18 @@ def _phrases() -> Phrases:
 
 
 def public_trigrams(lexicon: Lexicon, prior: Floats) -> NgramModel:
-    """Return the English trigram model of pocketsphinx over a lexicon.
-
-    `lexicon`: the words. `prior`: how frequent each word of the space is, for those that the model lacks.
-    """
+    """Return the English trigram model of pocketsphinx over a lexicon; `prior` gives words that the model lacks."""
     return PhraseModel(_phrases(), lexicon.words, lexicon.spread(prior))
 
 
 class Trigrams:
-    """Reads texts by a model of trigrams.
-
-    `model`: the model, over a lexicon. `possible`: the words that can be behind an output.
-    """
+    """Reads texts with a trigram model over a lexicon; `possible` are the words that can be behind an output."""
 
     def __init__(self, model: NgramModel, possible: Ids) -> None:
         self.model, self._possible, self._decoder = model, possible, BigramDecoder(model)
 
     def read(self, line: Line, evidence: Floats) -> tuple[Floats, Ids]:
-        """Return how likely each possible word is at each veiled place, and the words of the likeliest text."""
+        """Return the posterior at each veiled place, and the words of the likeliest text; see `TextModel`."""
         belief, best = np.empty_like(evidence), np.empty(len(evidence), dtype=np.int64)
         rank = np.full(len(line.ids), -1)
         rank[line.veiled] = np.arange(len(line.veiled))
@@ -144,7 +138,7 @@ class Trigrams:
 
 
 def _windows(count: int) -> Iterator[tuple[int, int, int]]:
-    """Yield where each window of a text starts, and between which of its places it answers."""
+    """Yield where each window of a text starts, and the range of its places that it answers for."""
     step = _WINDOW - 2 * _OVERLAP
     for start in range(0, max(1, count - 2 * _OVERLAP), step):
         is_last = start + _WINDOW >= count
@@ -154,17 +148,15 @@ def _windows(count: int) -> Iterator[tuple[int, int, int]]:
 
 
 class Language(Kind):
-    """Reads each veiled place in the light of its text, by a language model.
+    """Reads each veiled place using its text and a language model.
 
-    `basis`: what every kind is made from. `model`: the English trigrams of pocketsphinx (the extra ``trigram``),
-    SmolLM2 (the extra ``lm``), or a public reference text to learn trigrams from (trigram, smollm2). `beam`: how many
-    texts SmolLM2 follows at once. `preamble`: a few public sentences of the same kind that SmolLM2 reads before every
-    text.
+    `model` is ``trigram``, the English trigrams of pocketsphinx (the extra ``trigram``); ``smollm2``, SmolLM2 (the
+    extra ``lm``); or the path of a public reference text to learn trigrams from. `beam` is the width of SmolLM2's beam,
+    and `preamble` a few public sentences of the same kind that SmolLM2 reads before every text.
     """
 
     name = "language"
-    #: Whether it needs the words that are left alone as they are written.
-    needs_text = True
+    needs_text = True  # for the words that are left alone
 
     def __init__(
         self, basis: Basis, *, model: str | Path = "trigram", beam: int = 16, preamble: str | None = None
@@ -173,7 +165,7 @@ class Language(Kind):
         if beam < 1:
             raise OptionError("beam must be at least 1.")
         if preamble is not None and str(model) != "smollm2":
-            raise OptionError("a preamble is read by the model smollm2 alone.")
+            raise OptionError("only the model smollm2 takes a preamble.")
         self._given = {"model": str(model), "beam": int(beam), "preamble": preamble or ""}
         self._vocabulary = basis.law.mechanism.space.vocabulary
         self._possible, self._lexicon = np.flatnonzero(basis.prior), Lexicon(self._vocabulary)
@@ -191,11 +183,11 @@ class Language(Kind):
             self._model = Trigrams(NgramModel(known, len(self._lexicon)), self._possible)
 
     def without_context(self) -> Table:
-        """Return the kind that looks each output up by itself, under the same prior."""
+        """Return the kind that looks up each output by itself, under the same prior."""
         return Table(self.basis)
 
     def fit(self, places: Places, watch: Watch = ignore) -> None:
-        """Learn nothing: what the model knows is public."""
+        """Do nothing: the model is public."""
 
     def means(self, places: Places, watch: Watch = ignore) -> Vectors:
         """Return the mean vector of the word behind each veiled place."""
@@ -221,13 +213,13 @@ class Language(Kind):
         return np.concatenate(words), np.concatenate(chances)
 
     def best(self, places: Places, watch: Watch = ignore) -> Ids:
-        """Return the words of the likeliest text, which go together better than the likeliest words do."""
+        """Return the words of the likeliest text, which fit together better than the likeliest word of each place."""
         return np.concatenate([np.empty(0, dtype=np.int64), *(best for _, best in self._read(places, watch))])
 
     def _read(self, places: Places, watch: Watch) -> Iterator[tuple[Floats, Ids]]:
-        """Yield for each text what its model makes of its veiled places."""
+        """Yield the result of the model for each text with veiled places."""
         if len(places) and not places.pieces:
-            raise InputError("a language reader needs the texts themselves, and not their words alone.")
+            raise InputError("a language reader needs the texts themselves; cut them with keep=True.")
         prior, bounds = self.basis.prior[self._possible], places.starts
         outputs, hidden = places.outputs, places.kinds == VEILED
         counts = np.concatenate([[0], np.cumsum(hidden)])[bounds]
@@ -241,13 +233,13 @@ class Language(Kind):
             which = which.reshape(last - first, -1)
             columns = self.basis.law.log_columns(distinct, self._possible, prior=prior)
             evidence = columns[which].sum(axis=1)
-            # Where no word could have given all draws, as of one outside the vocabulary, they say nothing.
+            # If no word could have given all draws, such as those of a word outside the vocabulary, they say nothing.
             evidence[~np.isfinite(evidence).any(axis=1)] = 0.0
             yield self._model.read(line, evidence)
             watch("reading", (number + 1) / len(places))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return which model it reads by."""
+        """Return the options of the model."""
         return {name: np.array(value) for name, value in self._given.items()}
 
     @classmethod

@@ -1,15 +1,14 @@
-"""A small network that says how likely every word is at a place of a text, given all the other places.
+"""A small network that predicts the word at each place of a text from all other places.
 
-Each place has its own answer that its own output has no part in, and one pass gives the answers for all of them:
+The prediction for a place must not depend on the place's own output. One pass gives the predictions for all places:
 
-- Two *towers*, of the same weights, go through the text, one seeing what stands before each word, the other what stands
-  after it.
-- *Questions*, one for each place, look at the forward tower before the place and at the backward tower after it, so
-  nothing that they see has seen the place itself.
-- An answer is a vector. Its products with the vectors of words, themselves put through a small network, are added to
-  the logarithm of how frequent the words are.
+- Two *towers* with shared weights read the text: one sees what stands before each word, the other what stands after.
+- *Questions*, one per place, attend to the forward tower before the place and to the backward tower after it. So
+  nothing they see has seen the place itself.
+- The answer to a question is a vector. Its products with the word vectors, put through a small network of their own,
+  are added to the log frequencies of the words.
 
-So the network knows words by their vectors alone, and can be used with any part of the vocabulary it was trained on.
+The network knows words only by their vectors, so it works with any part of the vocabulary it was trained on.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["PADDING", "Size", "bundled_weights", "make_network"]
 
-PADDING = 3  # beside the kinds of places
+PADDING = 3  # the kind of padding, after the three kinds of places
 
 
 class Size(NamedTuple):
-    """How large the network is."""
+    """The size of the network."""
 
-    # Of every layer.
+    # of every layer
     width: int = 256
     heads: int = 4
-    # How many layers the towers and the questions have.
+    # numbers of layers
     towers: int = 3
     questions: int = 2
-    words: int = 192  # how long the vectors are that answers and words are compared by
+    words: int = 192  # the dimension in which answers and words are compared
 
 
 def bundled_weights(points: NDArray[np.float32]) -> tuple[Size, dict[str, NDArray[Any]]] | None:
-    """Return the network that comes with the package, if it knows all of these words by these vectors."""
+    """Return the pretrained network, if it was trained with these vectors; None if not."""
     file = DATA / "reader" / "weights.npz"
     own = np.load(DATA / "glove-50k" / "vectors.npy", mmap_mode="r")
     if not file.exists() or points.shape[1] != own.shape[1]:
@@ -59,7 +58,7 @@ def bundled_weights(points: NDArray[np.float32]) -> tuple[Size, dict[str, NDArra
 
 
 def _fingerprints(points: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return a number for each vector that two vectors share only if they begin alike."""
+    """Return a hash of the first components of each vector."""
     first = np.ascontiguousarray(points[:, :8], dtype=np.float32).view(np.uint64)
     found = first[:, 0].copy()
     for column in first.T[1:]:
@@ -68,19 +67,19 @@ def _fingerprints(points: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def make_network(size: Size, dimension: int) -> Any:
-    """Make a network for words whose vectors have `dimension` dimensions; at first it says nothing about any place."""
+    """Make a network for words with vectors of this dimension; before training all its answers are 0."""
     return _classes()["Network"](size, dimension)
 
 
 @cache
 def _classes() -> dict[str, Any]:
-    """Define the parts of the network, when PyTorch is first needed: it is an extra, and slow to import."""
+    """Define the modules when PyTorch is first needed: it is an extra, and slow to import."""
     import torch  # noqa: PLC0415
     from torch import nn  # noqa: PLC0415
     from torch.nn import functional  # noqa: PLC0415
 
     class Attention(nn.Module):  # type: ignore[misc]
-        """Attention by relative places: queries and keys are turned by where they stand."""
+        """Attention with rotary position embeddings."""
 
         def __init__(self, size: Size) -> None:
             super().__init__()
@@ -107,7 +106,7 @@ def _classes() -> dict[str, Any]:
             return values.unflatten(2, (self.heads, -1)).transpose(1, 2)
 
     class Block(nn.Module):  # type: ignore[misc]
-        """A layer: attention, then a small network for each place."""
+        """A layer: attention, then a feed-forward network."""
 
         def __init__(self, size: Size) -> None:
             super().__init__()
@@ -154,14 +153,14 @@ def _classes() -> dict[str, Any]:
             nn.init.zeros_(self.leave[1].bias)
 
         def forward(self, features: torch.Tensor, kinds: torch.Tensor, gaps: torch.Tensor) -> torch.Tensor:
-            """Return an answer for every place.
+            """Return the answer for every place.
 
             Parameters
             ----------
             features : tensor of shape (texts, places, 2 · dimension)
                 For each place the vector of its word, and the mean vector of the word behind it.
             kinds : tensor of shape (texts, places)
-                Which kind of place each is, or `PADDING`.
+                The kind of each place, or `PADDING`.
             gaps : tensor of shape (2, texts, places)
                 The classes of what stands before and after each word.
             """
@@ -173,7 +172,7 @@ def _classes() -> dict[str, Any]:
             both = torch.cat([inside + self.direction.weight[0], inside + self.direction.weight[1]])
             earlier = places[None, :] <= places[:, None]
             mask = torch.cat([earlier & present[:, None, :], earlier.T & present[:, None, :]])
-            # every place sees itself, also padding, so that no row is empty
+            # every place, even padding, sees itself, so that no row of the mask is empty
             mask = mask | torch.eye(longest, dtype=torch.bool, device=kinds.device)
             turn = _turns(places, self.size, features.dtype)
             for block in self.towers:
@@ -187,20 +186,20 @@ def _classes() -> dict[str, Any]:
             offered = torch.cat([forward, backward, edges[0]], dim=1)
             strictly = places[None, :] < places[:, None]
             seen = torch.cat([strictly & present[:, None, :], strictly.T & present[:, None, :]], dim=2)
-            seen = torch.cat([seen, torch.ones_like(seen[..., :1])], dim=2)  # and something that is always there
+            seen = torch.cat([seen, torch.ones_like(seen[..., :1])], dim=2)  # the edge is always visible
             turns = turn, _turns(torch.cat([places, places, places[:1]]), self.size, features.dtype)
             for block in self.questions:
                 asking = block(asking, offered, turns, seen)
             return self.leave(asking)
 
         def leave_out(self, share: float) -> None:
-            """Leave out such a share of all inner values at random, while learning."""
+            """Set the dropout rate."""
             for part in self.modules():
                 if isinstance(part, nn.Dropout):
                     part.p = share
 
         def embed(self, vectors: torch.Tensor) -> torch.Tensor:
-            """Return what answers are multiplied with, a row for each word."""
+            """Return the vectors that answers are multiplied with, one row per word."""
             return (self.word(vectors) + self.word_inner(vectors)) / math.sqrt(self.size.words)
 
     def _turned(values: torch.Tensor, turn: torch.Tensor) -> torch.Tensor:

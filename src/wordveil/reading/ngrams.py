@@ -1,4 +1,4 @@
-"""A language model of word n-grams, and the likeliest words behind a veiled sentence under it.
+"""A word n-gram language model, and decoders that find the likeliest words behind a veiled sentence.
 
 The model is learnt from a public text by interpolated absolute discounting (Ney, Essen & Kneser 1994). With counts
 ``c`` and discount ``D``,
@@ -6,16 +6,16 @@ The model is learnt from a public text by interpolated absolute discounting (Ney
     p(w|v)   = max(c(v,w)-D, 0)/c(v)     + D·n(v)/c(v)·p(w)
     p(w|u,v) = max(c(u,v,w)-D, 0)/c(u,v) + D·n(u,v)/c(u,v)·p(w|v)
 
-where ``n`` is the number of different words that follow.
+where ``n`` is the number of distinct words that follow.
 
-Bigrams are decoded exactly over a whole vocabulary of tens of thousands of words: all but the pairs that were seen are
-a product ``escape(v)·unigram(w)``. So a step of the forward pass is one sparse product and one product of
-two vectors. For a step of Viterbi's, let ``v*`` be the word with the largest ``score(v)·escape(v)``. No word that was
-never seen before ``w`` beats ``score(v*)·escape(v*)·unigram(w)``, and ``v*`` itself reaches at least that; so the best
-predecessor of ``w`` is ``v*`` or one of the words seen before ``w``.
+Bigrams are decoded exactly over a vocabulary of tens of thousands of words. The probability of a pair that was never
+seen is a product ``escape(v)·unigram(w)``, so a step of the forward pass is one sparse product and one inner product.
+For a step of the Viterbi algorithm, let ``v*`` be the word with the largest ``score(v)·escape(v)``. No word that was
+never seen before ``w`` beats ``score(v*)·escape(v*)·unigram(w)``, and ``v*`` itself reaches at least that. So the best
+predecessor of ``w`` is ``v*`` or a word seen before ``w``.
 
-A trigram model has pairs of words as states, too many for that. Its candidates at every place are the words that are
-likeliest under the exact bigram posterior, and the share of the posterior that they hold is returned.
+A trigram model has pairs of words as states, which are too many for exact decoding. Its candidates at every place are
+the likeliest words under the exact bigram posterior; the share of the posterior that they hold is returned.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ _SMOOTHING = 0.5
 
 
 class NgramModel:
-    """Probabilities of a word after the one or two words before it.
+    """The probability of a word given the one or two words before it.
 
     Parameters
     ----------
     reference : Words
-        The text to learn from. A word outside the vocabulary ends a stretch of words, and the next starts afresh.
+        The text to learn from. A word outside the vocabulary ends a stretch of words.
     words : int
         The size of the vocabulary.
 
     Attributes
     ----------
     start : int
-        The id of the context at the beginning of a stretch: one more than the last word's.
+        The id of the context at the start of a stretch: the last word's id plus 1.
     unigram : array of float
         The probability of each word.
     seen : sparse array of shape (words + 1, words)
-        What seeing a pair of words adds to the second's probability after the first.
+        What having seen a pair adds to the probability of its second word after its first.
     escape : array of float
-        For each context the weight of the unigram.
+        The weight of the unigram in each context.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class NgramModel:
     def __init__(self, reference: Words, words: int) -> None:
         stretches = [reference.ids[run] for run in reference.runs()]
         if not stretches:
-            raise InputError("the reference text has no word that is in the space; choose another one.")
+            raise InputError("the reference text has no word of the space; choose another text.")
         self.words, self.start = words, words
         current = np.concatenate(stretches)
         starts = np.cumsum([0, *(len(stretch) for stretch in stretches[:-1])])
@@ -103,7 +103,7 @@ class NgramModel:
         self._triple_escape = _DISCOUNT * kinds / total
 
     def after(self, before: NDArray[np.int64] | int, word: NDArray[np.int64] | int) -> NDArray[np.float64]:
-        """Return the probability of words after one word; arrays are broadcast."""
+        """Return the probability of `word` after `before`; arrays are broadcast."""
         before, word = np.broadcast_arrays(before, word)
         seen = _look_up(self._pairs, self._pair_seen, before * self.words + word, 0.0)
         return np.asarray(seen + self.escape[before] * self.unigram[word])
@@ -111,7 +111,7 @@ class NgramModel:
     def after_two(
         self, earlier: NDArray[np.int64] | int, before: NDArray[np.int64] | int, word: NDArray[np.int64] | int
     ) -> NDArray[np.float64]:
-        """Return the probability of words after two words; arrays are broadcast."""
+        """Return the probability of `word` after `earlier` and `before`; arrays are broadcast."""
         earlier, before, word = np.broadcast_arrays(earlier, before, word)
         contexts = earlier * (self.words + 1) + before
         seen = _look_up(self._triples, self._triple_seen, contexts * self.words + word, 0.0)
@@ -120,13 +120,13 @@ class NgramModel:
 
 
 class PhraseModel(NgramModel):
-    """The same for a back-off model that somebody else has learnt, such as that of pocketsphinx.
+    """An existing back-off model, such as that of pocketsphinx, in the same form.
 
-    What such a model states of a pair or triple that it has seen is written as the above is: what is left for any word,
-    and what having seen the pair adds. Where the latter would be negative for a pair, it is taken as 0.
+    The probability of a pair or triple that was seen is split into the back-off part and what having seen it adds. If
+    the latter would be negative for a pair, it is 0.
 
-    `phrases`: the model. `words`: the words to number; words of the model that are not among them are left out.
-    `usual`: how frequent each word is, for those that the model lacks.
+    `words` are the words to number; other words of the model are left out. `usual` is the frequency of each word, for
+    those that the model lacks.
     """
 
     def __init__(self, phrases: Phrases, words: Sequence[str], usual: NDArray[np.float64]) -> None:
@@ -180,20 +180,19 @@ def _look_up(
 
 
 class Decoded(NamedTuple):
-    """What a decoder makes of a stretch of words."""
+    """A decoded stretch of words."""
 
-    likeliest: NDArray[np.int64]  # the likeliest word at each place, all others summed out: right most often
+    likeliest: NDArray[np.int64]  # the word with the largest marginal at each place, which is right most often
     path: NDArray[np.int64]  # the likeliest stretch as a whole (Viterbi)
-    belief: NDArray[np.float64]  # how likely each word is at each place
-    # The share of the exact bigram posterior that the candidates of each place hold; 1 where all words are.
-    held: NDArray[np.float64]
+    belief: NDArray[np.float64]  # the posterior of each word at each place
+    held: NDArray[np.float64]  # the share of the exact bigram posterior that the candidates of each place hold
 
 
 class BigramDecoder:
     """Decodes stretches of words with a bigram model, over the whole vocabulary.
 
-    Every method takes, for each place (row) and each word (column), how likely the word makes what was seen there, up
-    to a factor for each place.
+    `likelihoods` has one row per place and one column per word: how likely the word makes what was observed there, up
+    to a factor per place.
     """
 
     def __init__(self, model: NgramModel) -> None:
@@ -211,7 +210,7 @@ class BigramDecoder:
         forward[0] /= forward[0].sum()
         for place in range(1, len(forward)):
             last, before = forward[place - 1], known[place - 1]
-            if known[place] is not None:  # whatever came before
+            if known[place] is not None:  # a known word has posterior 1, whatever came before
                 forward[place] = likelihoods[place] > 0
                 continue
             if before is None:
@@ -237,14 +236,14 @@ class BigramDecoder:
         return forward
 
     def _row(self, pairs: scipy.sparse.csr_array | scipy.sparse.csc_array, number: int) -> NDArray[np.float64]:
-        """Return what pairs with one word add, of all words that follow or come before it."""
+        """Return one row (or column) of the table of seen pairs, as a dense array."""
         entries, found = slice(*pairs.indptr[number : number + 2]), np.zeros(self.model.words)
         found[pairs.indices[entries]] = pairs.data[entries]
         return found
 
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The words with predecessors that were seen, where each one's begin, these, and their log probabilities."""
+        """The words with seen predecessors, where each one's predecessors start, the predecessors, and their logs."""
         counts = np.diff(self._onward.indptr)
         word = np.repeat(np.arange(self.model.words), counts)
         before = self._onward.indices.astype(np.int64)
@@ -277,13 +276,13 @@ class BigramDecoder:
         return path
 
     def decode(self, likelihoods: NDArray[np.float64]) -> Decoded:
-        """Return both guesses, and the posterior of each place."""
+        """Return the marginal guesses, the Viterbi path and the posteriors."""
         found = self.marginals(likelihoods)
         return Decoded(found.argmax(axis=1), self.viterbi(likelihoods), found, np.ones(len(found)))
 
 
 def _known(likelihoods: NDArray[np.float64]) -> list[int | None]:
-    """Return for each place its word if only one is possible there."""
+    """Return the only possible word of each place, or None if there are several."""
     counts = np.count_nonzero(likelihoods, axis=1)
     return [int(row.argmax()) if count == 1 else None for row, count in zip(likelihoods, counts.tolist(), strict=True)]
 
@@ -291,12 +290,10 @@ def _known(likelihoods: NDArray[np.float64]) -> list[int | None]:
 def decode_trigrams(
     model: NgramModel, likelihoods: NDArray[np.float64], belief: NDArray[np.float64], most: int
 ) -> Decoded:
-    """Decode a stretch with a trigram model, among the words that are likeliest by another belief.
+    """Decode a stretch with a trigram model, over the likeliest words of the bigram posterior `belief`.
 
-    Words that are no candidates keep what the other belief gives them.
-
-    `model`: the model. `likelihoods`: how likely each word makes what was seen at each place. `belief`: what the
-    candidates are chosen by: the bigram posterior. `most`: the largest number of candidates at a place.
+    At most `most` words are candidates at a place; all others keep their bigram posterior. See `BigramDecoder` for
+    `likelihoods`.
     """
     candidates = [_largest(row, most) for row in belief]
     held = np.array([row[chosen].sum() for row, chosen in zip(belief, candidates, strict=True)])
@@ -325,7 +322,7 @@ def _largest(row: NDArray[np.float64], most: int) -> NDArray[np.int64]:
 
 
 def _sum_pairs(steps: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """Return the posterior of the candidates of each place; a state is a pair of neighbouring candidates."""
+    """Return the posterior of each place's candidates; states are pairs of adjacent candidates."""
     forward = [np.zeros((1, 1))]
     for step in steps:
         forward.append(np.logaddexp.reduce(forward[-1][:, :, None] + step, axis=0))
@@ -340,7 +337,7 @@ def _sum_pairs(steps: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
 
 
 def _best_pairs(steps: list[NDArray[np.float64]]) -> list[int]:
-    """Return the candidates of the likeliest stretch."""
+    """Return the candidates on the likeliest path."""
     scores, back = np.zeros((1, 1)), []
     for step in steps:
         arriving = scores[:, :, None] + step

@@ -1,8 +1,8 @@
-"""The English trigram model of the package pocketsphinx, read from its file.
+"""Reads the English trigram model of the package pocketsphinx.
 
-The file holds a trie of n-grams by their last word: behind every word the words that were seen before it, and behind
-every such pair the words before that. Each level is an array of records that are packed bit by bit. Probabilities are
-logarithms to the base 1.0001, those of pairs and triples rounded to one of 65,536 values of a table.
+The file holds a trie of n-grams keyed by their last word: below every word the words seen before it, and below every
+such pair the words before that. Each level is an array of bit-packed records. Probabilities are logarithms to the base
+1.0001; those of pairs and triples are indices into a table of 65,536 values.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ __all__ = ["Phrases", "read_phrases"]
 _MAGIC = b"Trie Language Model"
 _BASE = math.log(1.0001)
 _BINS = 1 << 16
-_PAST = 8  # bytes behind every level
+_PAST = 8  # padding bytes after every level
 
 
 class Phrases(NamedTuple):
-    """A back-off model of words, pairs and triples; all logarithms are natural ones."""
+    """A back-off model of words, pairs and triples, with natural logarithms."""
 
-    words: list[str]  # the words; the others number these
-    # The probability of each word, and what is left for words that were never seen after it.
+    words: list[str]  # the other fields index these
+    # The probability of each word, and its back-off weight.
     log_word: NDArray[np.float64]
     escape_word: NDArray[np.float64]
     pairs: NDArray[np.int64]  # the word before and the word itself
@@ -42,10 +42,7 @@ class Phrases(NamedTuple):
 
 
 def read_phrases(path: Path | None = None) -> Phrases:
-    """Read a trigram model in the binary form of pocketsphinx.
-
-    `path`: the file; the English model of the installed package if not given.
-    """
+    """Read a trigram model in pocketsphinx's binary format; by default the English model of the installed package."""
     if path is None:
         needs("pocketsphinx", "trigram", "the trigram model")
         found = find_spec("pocketsphinx")
@@ -56,7 +53,7 @@ def read_phrases(path: Path | None = None) -> Phrases:
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or type(error).__name__}.") from None
     except (ValueError, IndexError):
-        raise FileError(f"{path} is not a trigram model in the binary form of pocketsphinx.") from None
+        raise FileError(f"{path} is not a trigram model in pocketsphinx's binary format.") from None
 
 
 def _parsed(data: bytes) -> Phrases:
@@ -71,7 +68,7 @@ def _parsed(data: bytes) -> Phrases:
     place += unigrams.nbytes
     raw = np.frombuffer(data, np.uint8)
     word_bits, next_bits = ones.bit_length(), threes.bit_length()
-    total, there = word_bits + 32 + next_bits, int(unigrams["next"][-1])  # a few less than there is room for
+    total, there = word_bits + 32 + next_bits, int(unigrams["next"][-1])  # slightly fewer than `twos`
     before = _field(raw, place, there, total, 0, word_bits)
     values = _field(raw, place, there, total, word_bits, 32)
     onward = _field(raw, place, there + 1, total, word_bits + 32, next_bits)
@@ -99,7 +96,7 @@ def _parsed(data: bytes) -> Phrases:
 
 
 def _field(raw: NDArray[np.uint8], start: int, count: int, total: int, skip: int, bits: int) -> NDArray[np.int64]:
-    """Return one field of every record of a level, whose records have `width` bits in all."""
+    """Return one field of every record of a level: `bits` bits, after `skip`, of records of `total` bits."""
     at = np.arange(count, dtype=np.int64) * total + skip
     byte, found = start + (at >> 3), np.zeros(count, dtype=np.int64)
     for number in range((bits + 14) // 8):

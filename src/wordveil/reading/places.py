@@ -1,13 +1,16 @@
-"""A veiled text as arrays: which word stands at each place, and whether a mechanism has put it there.
+"""A veiled text as arrays: the word at each place, and whether a mechanism drew it.
 
-A text is cut, looked up and selected from by the very code of the veil. Two selections can be told from the release
-itself: with ``all`` every word was veiled, with ``content`` every word that is not spelt and written as a function word
-is. A mechanism may draw a function word, which then counts as left alone: a few in a hundred veiled words. Function
-words that were veiled for how they were written (US, Will) are not among the originals that a reader looks for: they
-are few, and by their frequency in other places they would seem likely. Placeholders and markup count as left alone,
-and values that were moved as words outside the vocabulary. With any other selection the veiled
-words look like the others, so that spans must say where they are: those of the released text, which
-`Release.replacements` and the offsets of JSON lines give.
+The text is cut, looked up and selected from by the same code as in the veil. Two selections can be recognised in the
+release itself: with ``all`` every word was veiled, and with ``content`` every word that is not spelt and written like a
+function word. A few details of ``content``:
+
+- A mechanism may draw a function word, which then looks as if it had been left alone: a few veiled words in a hundred.
+- Function words that were veiled because of how they were written (US, Will) are not considered as originals. They are
+  few, and their frequency elsewhere would make them seem likely.
+- Placeholders and markup count as left alone, and shifted values as words outside the vocabulary.
+
+With any other selection, veiled words look like the others, so spans must say where they are in the released text;
+`Release.replacements` and the offsets of JSON lines give them.
 """
 
 from __future__ import annotations
@@ -49,35 +52,35 @@ __all__ = [
 
 #: The id of a word outside the vocabulary.
 OUTSIDE = -1
-#: The kinds of places: not selected and so released as it was; drawn by the mechanism; selected, but outside the
+#: The kinds of places: not selected, so released as it was; drawn by the mechanism; selected but outside the
 #: vocabulary, so that its output says nothing.
 LEFT_ALONE, VEILED, UNKNOWN = 0, 1, 2
 #: The selections that a release can be read under.
 READABLE = ("content", "all", "spans", "words")
 
-# Classes of punctuation; a gap has the first that fits.
+# Classes of punctuation; a gap belongs to the first that matches.
 _MARKS = ("?", "!", ".…", "\n", '"“”«»', ",;:()[]–—", "-'’/")
-#: How many classes of gaps there are: the edge of a text, white space, the marks above, and everything else.
+#: The number of classes of gaps: the edge of a text, white space, the marks above, and everything else.
 GAPS = len(_MARKS) + 3
 
-#: One in this many words that look left alone may differ between the draws of a text: two draws of function words.
+#: At most one in this many words that look left alone may differ between the draws of a text: both draws gave function
+#: words.
 _DIFFERENT = 4
-_APART = (*VALUES, "MARKUP")  # where identifiers are veiled, their words are read as any others
-_REMEMBERED = 1 << 20  # words whose ids are remembered: more than any vocabulary that is in use has
+_APART = (*VALUES, "MARKUP")  # if identifiers are veiled, their words are read like any others
+_REMEMBERED = 1 << 20  # words whose ids are cached: more than any vocabulary in use has
 
 
 @dataclass(frozen=True)
 class Places:
     """The words of some veiled texts, one text after the other."""
 
-    ids: NDArray[np.int64]  # the id of each word in the vocabulary, -1 if it is outside
+    ids: NDArray[np.int64]  # the id of each word, -1 if it is outside the vocabulary
     kinds: NDArray[np.uint8]  # whether each word is `LEFT_ALONE`, `VEILED` or `UNKNOWN`
-    # Where each text begins among the words; one more than there are texts, the last being the number of words.
-    starts: NDArray[np.int64]
-    # What stands before and after each word: which class of punctuation, of `GAPS` classes. It is released as it was.
+    starts: NDArray[np.int64]  # where each text starts among the words, and at the end the number of words
+    # The classes of what stands before and after each word, of `GAPS` classes; these gaps are released as they were.
     gaps: NDArray[np.uint8]
     others: NDArray[np.int64]  # the ids in further draws of the same texts, if they were released more than once
-    pieces: list[list[str]]  # the pieces of each text, to write it again; empty if they were not kept
+    pieces: list[list[str]]  # the pieces of each text, to write it again; empty if not kept
 
     def __len__(self) -> int:
         """Return the number of texts."""
@@ -85,13 +88,13 @@ class Places:
 
     @classmethod
     def joined(cls, parts: Sequence[Places]) -> Places:
-        """Put texts behind one another; each part must have as many further draws as the others."""
+        """Concatenate texts; all parts must have the same number of further draws."""
         if not parts:
             nothing = np.empty(0, dtype=np.int64)
             starts, draws = np.zeros(1, dtype=np.int64), nothing.reshape(0, 0)
             return cls(nothing, nothing.astype(np.uint8), starts, np.zeros((2, 0), dtype=np.uint8), draws, [])
         if len({len(part.others) for part in parts}) > 1:
-            raise InputError("every text needs as many further draws as the others.")
+            raise InputError("every text needs the same number of further draws.")
         before = accumulate((len(part.ids) for part in parts[:-1]), initial=0)
         begins = [part.starts[:-1] + shift for part, shift in zip(parts, before, strict=True)]
         count = sum(len(part.ids) for part in parts)
@@ -106,41 +109,40 @@ class Places:
 
     @property
     def texts(self) -> NDArray[np.int64]:
-        """Which text each word belongs to."""
+        """The number of the text that each word belongs to."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     @property
     def veiled(self) -> NDArray[np.int64]:
-        """Which words are veiled, in order."""
+        """The indices of the veiled words."""
         return np.flatnonzero(self.kinds == VEILED)
 
     @property
     def outputs(self) -> NDArray[np.int64]:
-        """What was drawn at each veiled place: a row for each place, a column for each draw."""
+        """The outputs at each veiled place: one row per place, one column per draw."""
         veiled = self.veiled
         return np.concatenate([self.ids[None], self.others])[:, veiled].T
 
     @property
     def draws(self) -> NDArray[np.int64]:
-        """Which draw each veiled place seems to show, where equal words of a text are drawn once.
+        """The draw that each veiled place seems to show, if equal words of a text are drawn once.
 
-        Places of one text with the same output are taken for one word. Where they are two, which drew the same, that
-        is wrong; but of two equal outputs of a text it is by far the less likely.
+        Places of one text with the same output are taken for the same word. This is wrong if two different words drew
+        the same output, but that is much less likely.
         """
         shown = np.column_stack([self.texts[self.veiled], self.outputs])
         return np.unique(shown, axis=0, return_inverse=True)[1].ravel()
 
     def spans(self) -> list[tuple[int, int]]:
-        """Return where the veiled words of the first text stand in it, in characters."""
+        """Return the spans of the veiled words in the first text, in characters."""
         ends = list(accumulate(map(len, self.pieces[0])))
         return [(ends[2 * place], ends[2 * place + 1]) for place in self.veiled.tolist() if place < self.starts[1]]
 
     def write(self, words: Iterable[str], guarantee: Guarantee, case: str = "sentence") -> list[Release]:
-        """Return each text with other words in its veiled places, and where these stand.
+        """Return each text with new words in its veiled places.
 
-        `words`: a word for each veiled place, in order. `guarantee`: what is promised of the release, and so of
-        whatever is made of it. `case`: how they are capitalised, as a veil does it; ``copy`` takes the capitals of the
-        veiled text (sentence, lower, copy).
+        `words` has one word per veiled place, in order. `guarantee` is that of the release, which post-processing
+        keeps. `case` is how words are capitalised, as for a `Veil`; ``copy`` copies the capitals of the veiled text.
         """
         new, write, written = iter(words), WRITERS[case], []
         for pieces, start, end in zip(self.pieces, self.starts[:-1], self.starts[1:], strict=True):
@@ -156,7 +158,7 @@ class Places:
         return written
 
     def means(self, veiled: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the mean vector of each text, given a vector for each veiled place and one for every word."""
+        """Return the mean vector of each text, from the vectors of veiled places and the vectors of all words."""
         is_veiled, left_alone = self.kinds == VEILED, (self.kinds == LEFT_ALONE) & (self.ids >= 0)
         sums = self._sums(is_veiled, np.arange(len(veiled)), veiled)
         sums += self._sums(left_alone, self.ids[left_alone], vectors)
@@ -166,7 +168,7 @@ class Places:
     def _sums(
         self, which: NDArray[np.bool_], rows: NDArray[np.int64], vectors: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """Return for each text the sum of the vectors of some of its words, given by their rows."""
+        """Return, for each text, the sum of the vectors of the words in `which`; `rows` are their rows in `vectors`."""
         starts = np.concatenate([[0], np.cumsum(which)])[self.starts]
         ones = np.ones(len(rows), dtype=np.float32)
         return np.asarray(scipy.sparse.csr_array((ones, rows, starts), shape=(len(self), len(vectors))) @ vectors)
@@ -179,13 +181,14 @@ class Words:
     Attributes
     ----------
     ids : array of int
-        Each word's id, -1 if it is not in the vocabulary.
+        The id of each word, -1 if it is outside the vocabulary.
     hidden : array of bool
-        Whether a veil would replace the word; the others are released as they are.
+        Whether a veil would replace the word; other words are released as they are.
     text : array of int
-        Which text each word belongs to.
+        The number of the text that each word belongs to.
     record : array of int, optional
-        Which record each word belongs to, where several texts make one: its sentences, or its columns.
+        The number of the record that each word belongs to, if several texts, such as sentences or columns, make one
+        record.
     """
 
     ids: NDArray[np.int64]
@@ -195,7 +198,7 @@ class Words:
 
     @property
     def records(self) -> NDArray[np.int64]:
-        """Which record each word belongs to; a text is one unless something else is said."""
+        """The number of the record that each word belongs to; by default every text is a record."""
         return self.text if self.record is None else self.record
 
     @classmethod
@@ -205,22 +208,22 @@ class Words:
 
     @property
     def targets(self) -> NDArray[np.int64]:
-        """The places of the words that a mechanism replaces: hidden, and in the vocabulary."""
+        """The indices of the words that a mechanism replaces: hidden, and in the vocabulary."""
         return np.flatnonzero(self.hidden & (self.ids != OUTSIDE))
 
     def sample_targets(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Choose places of words that a mechanism replaces, at random; all of them if there are no more."""
+        """Choose at most `count` of the `targets` at random."""
         targets = self.targets
         if not targets.size:
             raise nothing_to_find()
         return np.sort(entropy.generator.permutation(targets)[:count])
 
     def grouped(self, owners: NDArray[np.int64]) -> Words:
-        """Return the same words as records of their owners, given by a number for each text."""
+        """Return the same words with one text per owner; `owners` has a number for each text."""
         return Words(self.ids, self.hidden, owners[self.text])
 
     def distinct(self) -> Words:
-        """Return each word of a text once."""
+        """Return each distinct target of a text once."""
         same = np.column_stack([self.text, self.ids])[self.targets]
         first = np.sort(self.targets[np.unique(same, axis=0, return_index=True)[1]])
         return Words(self.ids[first], self.hidden[first], self.text[first])
@@ -230,7 +233,7 @@ class Words:
         return Words(self.ids, self.hidden, self.text, records[self.text])
 
     def runs(self) -> list[slice]:
-        """Return the longest stretches of one text without a word outside the vocabulary."""
+        """Return the maximal stretches, each within one text, without a word outside the vocabulary."""
         inside = self.ids != OUTSIDE
         changes = self.text[1:] != self.text[:-1]
         begins = np.flatnonzero(inside & np.concatenate([[True], changes | ~inside[:-1]]))
@@ -241,10 +244,8 @@ class Words:
 class Cutter:
     """Cuts veiled texts into places.
 
-    `vocabulary`: the words of the mechanism's space. `select`: which words the release has veiled. With ``spans`` and
-    ``words`` every text must come as a `Document` with the spans of its veiled words (content, all, spans, words).
-    `words`: the list, for ``words``: the originals are looked for among these alone. `stop_words`: the words that
-    ``content`` has left alone, if they are not the English function words.
+    `select`, `words` and `stop_words` are as in `Reader`. With ``spans`` and ``words``, every text must be a `Document`
+    with the spans of its veiled words.
     """
 
     def __init__(
@@ -256,8 +257,8 @@ class Cutter:
     ) -> None:
         if select not in READABLE:
             raise OptionError(
-                f"a release of {select!r} words does not tell which words were veiled; set `select` to 'spans', "
-                "and give the spans of the veiled words with each text."
+                f"a release with select={select!r} does not show which words were veiled; set `select` to 'spans', and "
+                "give the spans of the veiled words with each text."
             )
         self.selection = Selection(select, words, left_alone=stop_words)
         self._by_spans = Selection("spans") if select in {"spans", "words"} else None
@@ -266,12 +267,12 @@ class Cutter:
 
     @property
     def needs_spans(self) -> bool:
-        """Whether spans must say which words of a text are veiled."""
+        """Whether texts must come with the spans of their veiled words."""
         return self._by_spans is not None
 
     @cached_property
     def possible(self) -> NDArray[np.bool_]:
-        """Which words of the vocabulary can be behind an output at all: those that the selection selects."""
+        """Which words of the vocabulary can be behind an output: those that the selection selects."""
         kind, listed = self.selection.kind, self.selection.listed
         if kind == "content":
             left_alone = self.selection.left_alone
@@ -284,8 +285,8 @@ class Cutter:
     def cut(self, texts: Iterable[str | Document], *, keep: bool = False, original: bool = False) -> Places:
         """Look up the words of texts.
 
-        `texts`: the veiled texts. `keep`: keep their pieces, to write them again. `original`: these are the originals,
-        in which an identifier is one place, as its placeholder is in a release.
+        With `keep`, the pieces are kept so that the texts can be written again. With `original`, the texts are
+        originals: an identifier is then one place, as its placeholder is in a release.
         """
         apart = KINDS if original else _APART
         codes: list[int] = []
@@ -297,7 +298,7 @@ class Cutter:
         for text in texts:
             words = text.text if isinstance(text, Document) else text
             if not isinstance(words, str):
-                raise InputError(f"a text to read must be a string, and not of the type {type(words).__name__}.")
+                raise InputError(f"a text must be a string, not {type(words).__name__}.")
             tokens = tokenise(words, apart)
             found = [code_of[pair] for pair in zip(tokens.pieces[1::2], tokens.keys, strict=True)]
             selection, spans = (self.selection, None) if self._by_spans is None else (self._by_spans, _spans_of(text))
@@ -321,23 +322,21 @@ class Cutter:
         return Places(ids, kinds, starts, gaps, np.empty((0, len(ids)), dtype=np.int64), pieces)
 
     def cut_draws(self, draws: Sequence[str | Document]) -> Places:
-        """Look up the words of several draws of one text; the places are those of the first.
+        """Look up the words of several draws of one text; the places are those of the first draw.
 
-        A word is veiled if it is so in any draw, for a draw may be a function word, which looks like one left alone;
-        where two draws are different function words, one of them was drawn, and so both were.
-
-        `draws`: the same text as it was released each time.
+        A word counts as veiled if it looks veiled in any draw, because a drawn function word looks as if it had been
+        left alone. If two draws show different function words, the word must have been veiled too.
         """
         found = [self.cut([draw], keep=True) for draw in draws]
         first = found[0]
         if any(one.pieces[0][::2] != first.pieces[0][::2] for one in found):
-            raise InputError("the draws of a text differ in more than their words, so they cannot be of one text.")
+            raise InputError("the draws differ in more than their words, so they cannot be of the same text.")
         ids, kinds = np.stack([one.ids for one in found]), np.stack([one.kinds for one in found])
         veiled = (kinds == VEILED).any(axis=0)
         alone = ~veiled & (ids >= 0).all(axis=0)
         differs = alone & (ids != ids[0]).any(axis=0)
         if differs.any() and (self.selection.kind != "content" or _DIFFERENT * differs.sum() > alone.sum()):
-            raise InputError("the draws of a text differ in words that are left alone, so they cannot be of one text.")
+            raise InputError("the draws differ in words that are left alone, so they cannot be of the same text.")
         veiled |= differs
         unknown = (ids == OUTSIDE).any(axis=0) & (kinds != LEFT_ALONE).any(axis=0)
         merged = np.where(unknown, UNKNOWN, np.where(veiled, VEILED, LEFT_ALONE)).astype(np.uint8)
@@ -345,7 +344,7 @@ class Cutter:
 
 
 class _Codes(dict[tuple[str, str], int]):
-    """Remembers for words and their keys the id plus 1."""
+    """Caches the id plus 1 of each pair of a word and its key."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__()
@@ -363,12 +362,12 @@ class _Codes(dict[tuple[str, str], int]):
 
 
 def _is_public(word: str, key: str) -> bool:
-    """Whether what is no word stands in a release for anything of its kind, or is markup."""
+    """Whether a token that is not a word reveals nothing: a placeholder, or markup."""
     return apart_as(key) == "MARKUP" or is_placeholder(word)
 
 
 class _Gaps(dict[str, int]):
-    """Remembers for what stands between two words its class: the first of the marks that it has."""
+    """Caches the class of what stands between two words."""
 
     def __missing__(self, gap: str) -> int:
         found = next((number for number, marks in enumerate(_MARKS, 2) if not set(marks).isdisjoint(gap)), None)
@@ -380,26 +379,26 @@ class _Gaps(dict[str, int]):
 
 
 def _edge(gap: str) -> int:
-    """Return the class of what stands before the first word or after the last: nothing else is the edge of the text."""
+    """Return the class of what stands before the first or after the last word; white space is the edge of the text."""
     return _Gaps()[gap] if gap.strip() else 0
 
 
 def nothing_to_find() -> InputError:
-    """Return what to raise where no word of a text is both veiled and known."""
-    return InputError("the text has no word that would be veiled and is in the space; choose another text or space.")
+    """Return the error for a text without a word that is both veiled and in the vocabulary."""
+    return InputError("the text has no word that is in the space and would be veiled; choose another text or space.")
 
 
 def check_case(case: str) -> str:
-    """Return how words are capitalised, or refuse what is no way to."""
+    """Return the case, or raise an OptionError if it is unknown."""
     if case not in CASES:
-        raise OptionError(f"case cannot be {case!r}; choose one of {', '.join(CASES)}.")
+        raise OptionError(f"unknown case {case!r}; choose one of {', '.join(CASES)}.")
     return case
 
 
 def _spans_of(text: str | Document) -> Spans | None:
     if isinstance(text, str) or text.spans is None:
         raise InputError(
-            "this release does not tell which words were veiled: give `spans`, the places of the veiled words in each "
-            "text (in Python, in a Document)."
+            "this release does not show which words were veiled: give `spans`, the positions of the veiled words in "
+            "each text (in Python, in a Document)."
         )
     return Selection("spans").prepare(text).spans

@@ -1,4 +1,4 @@
-"""How likely each word is before its output is seen: by general usage, from a public text, or as given."""
+"""Priors over the original words: from general usage, from a public text, or as given."""
 
 from __future__ import annotations
 
@@ -22,27 +22,26 @@ __all__ = ["NAMED", "PriorLike", "make_prior", "usage"]
 Floats = NDArray[np.float64]
 PriorLike = str | Path | NDArray[np.floating]
 
-#: The priors that need nothing beside the space.
+#: The priors that need nothing but the space.
 NAMED = ("space", "uniform")
 
 _COUNTED = regex.compile(r"(\S+)[\t ,;]+([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)")
-_LOOKED_AT = 100  # lines, to tell a list of frequencies from a text
-_USAGE: WeakKeyDictionary[Space, Floats] = WeakKeyDictionary()  # of each space, asked for by every reader of it
-_ENGLISH = 0.8  # of the words of a text, that must be among those of the bundled space
+_LOOKED_AT = 100  # lines examined to tell a list of frequencies from a text
+_USAGE: WeakKeyDictionary[Space, Floats] = WeakKeyDictionary()  # the result of `usage` for each space
+_ENGLISH = 0.8  # the share of running words that the bundled space must know for a space to count as English
 
 
 def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
-    """Return how likely every word of the vocabulary is at a veiled place; the sum is 1.
+    """Return the probability of every word of the vocabulary at a veiled place, summing to 1.
 
-    `prior`: ``space``, how frequent words are in general (see `usage`); ``uniform``, all words alike; the path of a
-    public text, or of a list with a word and its count on each line; or a number for every word. `cutter` knows which
-    words can be veiled at all; the others get 0.
+    `prior` is ``space``, general word frequencies (see `usage`); ``uniform``; the path of a public text, or of a list
+    with a word and its count per line; or one number per word. Words that `cutter` never selects get 0.
     """
     possible = cutter.possible
     if isinstance(prior, np.ndarray):
         found = np.asarray(prior, dtype=np.float64)
         if found.shape != (len(space),) or not np.isfinite(found).all() or (found < 0).any():
-            raise OptionError("prior needs a finite number from 0 on for every word of the vocabulary.")
+            raise OptionError("prior needs one finite number ≥ 0 per word of the vocabulary.")
     elif prior == "space":
         found = usage(space)
     elif prior == "uniform":
@@ -53,15 +52,15 @@ def make_prior(prior: PriorLike, space: Space, cutter: Cutter) -> Floats:
         raise OptionError("prior must be 'space', 'uniform', the path of a file, or an array.")
     found = np.where(possible, found, 0.0)
     if not found.any():
-        raise OptionError("under this prior and selection no word of the vocabulary can be behind an output.")
+        raise OptionError("with this prior and selection, no word of the vocabulary can be behind an output.")
     return np.asarray(found / found.sum())
 
 
 def usage(space: Space) -> Floats:
-    """Return how frequent every word is in general; the sum is 1.
+    """Return the general frequency of every word, summing to 1.
 
-    English words are as frequent as in public text of many kinds (the counts come with the package). Other words, and
-    all words of a space that is not English, follow the Zipf-Mandelbrot law of their place in the space, since
+    English words have their frequency in public text of many kinds, from counts bundled with the package. Other words,
+    and all words of a space that is not English, follow the Zipf-Mandelbrot law of their rank in the space, since
     embedding files list frequent words first.
     """
     if space not in _USAGE:
@@ -87,8 +86,8 @@ def _usage(space: Space) -> Floats:
 def _counted(path: Path, space: Space, cutter: Cutter) -> Floats:
     """Return frequencies from a file, smoothed towards those of the space.
 
-    A word is as likely not to come from the file as the file has distinct words among all its words (Witten & Bell
-    1991): a long text is believed, a short one hardly.
+    The weight of the space's frequencies is the number of distinct words in the file (Witten & Bell 1991), so a long
+    text counts for much and a short one for little.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -96,7 +95,7 @@ def _counted(path: Path, space: Space, cutter: Cutter) -> Floats:
         raise FileError(f"{path} is not UTF-8 text.") from None
     except OSError as error:
         raise FileError(
-            f"cannot read the prior {path} ({error.strerror}); give 'space', 'uniform', or the path of a text or of a "
+            f"cannot read the prior {path} ({error.strerror}); give 'space', 'uniform', or the path of a text or a "
             "list of words and counts."
         ) from None
     lines = [line.strip() for line in lines if line.strip()]
@@ -104,7 +103,7 @@ def _counted(path: Path, space: Space, cutter: Cutter) -> Floats:
     counts = _from_list(path, lines, space) if is_list else _from_text(lines, space, cutter)
     counts = np.where(cutter.possible, counts, 0.0)
     if not counts.any():
-        raise InputError(f"{path} has no word that a veil of these settings would replace.")
+        raise InputError(f"{path} has no word that a veil with these settings would replace.")
     usual = usage(space) * cutter.possible
     return np.asarray(counts + np.count_nonzero(counts) * usual / usual.sum())
 
@@ -114,7 +113,7 @@ def _from_list(path: Path, lines: list[str], space: Space) -> Floats:
     for number, line in enumerate(lines, 1):
         found = _COUNTED.fullmatch(line)
         if found is None:
-            raise FileError(f"entry {number} of {path} is not a word and its count, as the others are.")
+            raise FileError(f"entry {number} of {path} is not a word and its count.")
         known = id_of(found[1], lookup_key(found[1]))
         if known is not None:
             counts[known] += float(found[2])

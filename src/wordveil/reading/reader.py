@@ -1,4 +1,4 @@
-"""The reader: what an output says of the word behind it, for analysts who learn from a release."""
+"""The reader: computes what an output says about the word behind it."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ Vectors = NDArray[np.float32]
 Text = str | Document
 
 _KINDS: dict[str, type[Kind]] = {kind.name: kind for kind in (Table, Population, Context, Language)}
-_BATCH = 1 << 19  # characters that are read at once
+_BATCH = 1 << 19  # characters read at once
 
 
 class Place(NamedTuple):
-    """A veiled place of a text, and the words that are likeliest to have stood there.
+    """A veiled place of a text, with the likeliest originals.
 
     Attributes
     ----------
     start, end : int
-        Where its word stands in the veiled text, in characters.
+        The span of its word in the veiled text, in characters.
     words : tuple of str
-        The likeliest words, likeliest first.
+        The likeliest originals, likeliest first.
     probabilities : tuple of float
-        How likely each of them is.
+        The probability of each.
     """
 
     start: int
@@ -54,61 +54,63 @@ class Place(NamedTuple):
 
 
 class Reader:
-    """Reads a release through the posterior of its mechanism, as an analyst or an attacker can.
+    """Reads a release through the posterior of its mechanism, as an analyst or an attacker would.
 
-    Both know how words were replaced, so they need not take the drawn words as they stand. Whatever is computed from a
+    You know how words were replaced, so you need not take the drawn words at face value. Anything computed from a
     release alone costs no privacy.
 
-    Throughout, `texts` are the veiled texts, each a str or a `Document`, and `others` are further draws of the same
-    text, or of each text, if it was released more than once: the evidence adds up. `watch` is told how far long work
-    is, and `space` is the embedding of the release, if it is not a bundled one.
+    In all methods, `texts` are the veiled texts, each a str or a `Document`. `others` are further draws of the same
+    text (or of each text), if it was released more than once; the evidence adds up. `watch` is called with the progress
+    of long work. `space` is the embedding of the release, if it is not a bundled one.
 
     Parameters
     ----------
     mechanism : Mechanism
-        The mechanism that the texts were veiled with, at the same ε and without the same words: that of the veil, as
-        ``veil.mechanism``. A `Veil` made from an ε alone never draws the words of the bundled list.
+        The mechanism that veiled the texts, with the same ε and blocked words, such as ``veil.mechanism``. A `Veil`
+        made from an ε alone never draws the words of the bundled list.
     kind : {"table", "population", "context", "language"}
-        What is known of a veiled word besides its output: how frequent words are by public knowledge; or also by the
-        release that `fit` is given; or also the rest of the text, by a small network fitted on that release (needs
-        PyTorch, and minutes; on the bundled embedding the network has learnt from public text, and reads without a fit
-        too); or the rest of the text by a public language model, without any fit (needs an extra).
+        What to use besides the output of a word:
+
+        - ``table``: public word frequencies.
+        - ``population``: also the word frequencies estimated from the release passed to `fit`.
+        - ``context``: also the rest of the text, by a small network fitted on that release. Needs PyTorch, and minutes.
+          On the bundled embedding the network is pretrained on public text and also reads without a fit.
+        - ``language``: the rest of the text, by a public language model that needs no fit. Needs an extra.
     prior : {"space", "uniform"}, path or array
-        How likely words are by public knowledge: as in English text in general, or by their rank in a space of another
-        language; all alike; by a public text, or a list with a word and its count on each line; or a number for every
-        word of the vocabulary.
+        How likely words are by public knowledge. ``space``: as frequent as in English text, or by rank in a space of
+        another language. ``uniform``: all alike. A path: a public text, or a list with a word and its count per line.
+        An array: one number per word of the vocabulary.
     select : {"content", "all", "spans", "words"}
-        Which words the release has veiled. With ``spans`` and ``words`` every text must be given as a `Document` with
-        the spans of its veiled words in the released text.
+        Which words the release has veiled. With ``spans`` and ``words``, pass every text as a `Document` with the spans
+        of its veiled words in the released text.
     words : collection of str, optional
-        The list, for ``select="words"``: the originals are looked for among these alone.
+        The list, for ``select="words"``. Only these words are considered as originals.
     stop_words : collection of str, optional
-        The words that ``select="content"`` has left alone, if they are not the English function words.
+        The words that ``select="content"`` has left alone. Default: the English function words.
     case : {"sentence", "lower", "copy"}
         How `best` capitalises, as for a `Veil`.
     vectors : array of shape (vocabulary, d), optional
-        A vector for every word; those of the space if not given.
+        A vector for every word. Default: those of the space.
     effort : Effort, optional
-        How much to draw for a mechanism whose probabilities are not known exactly.
+        How much to draw if the mechanism's probabilities must be estimated.
     law : Law, optional
-        The law of the mechanism, from ``mechanism.law(effort)``, if you have it already: what was drawn for it is not
-        drawn again.
+        The law of the mechanism, from ``mechanism.law(effort)``, if you already have it; its draws are reused.
     once : bool
-        Whether equal words of a text were drawn once, as a `Veil` does unless it is told otherwise: equal outputs of a
-        text are then taken for one draw of one word, and what is around them is put together.
+        Whether equal words of a text were drawn once, the default of a `Veil`. Equal outputs in a text then count as
+        one draw of one word, and their contexts are combined.
     **options
-        What only one kind has. For ``language``: `model`, which is ``trigram`` (the default), ``smollm2`` or the path
-        of a public reference text; and for ``smollm2`` the width of its `beam`, and a `preamble` of public text.
+        Options of one kind. ``language`` takes `model`: ``trigram`` (the default), ``smollm2`` or the path of a public
+        reference text. ``smollm2`` also takes the width of its `beam`, and a `preamble` of public text.
 
     Attributes
     ----------
     mechanism : Mechanism
-        The mechanism that is read.
+        The mechanism of the release.
 
     Raises
     ------
     OptionError
-        If options are unknown or contradict one another, or the release does not tell which words were veiled.
+        If options are unknown or contradict each other, or if the selection does not determine which words were veiled.
 
     Examples
     --------
@@ -141,10 +143,10 @@ class Reader:
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise OptionError(
-                "a reader needs the mechanism of the release, from wordveil.mechanism or from its report."
+                "a reader needs the mechanism of the release; make it with wordveil.mechanism, or use Reader.of_report."
             )
         if law is not None and (effort is not None or law.mechanism is not mechanism):
-            raise OptionError("the law must be that of the mechanism, and its effort is its own.")
+            raise OptionError("law must be the law of this mechanism, and cannot be combined with effort.")
         chosen = _kind(kind)
         self.mechanism, self._words, self._stop_words = mechanism, words, stop_words
         self._cutter = Cutter(mechanism.space.vocabulary, select, words, stop_words)
@@ -172,7 +174,7 @@ class Reader:
 
     @property
     def kind(self) -> str:
-        """Which kind of reader it is."""
+        """The kind of reader."""
         return self._kind.name
 
     @property
@@ -182,12 +184,12 @@ class Reader:
 
     @property
     def cutter(self) -> Cutter:
-        """What cuts the texts of the release, and knows which of their words are veiled."""
+        """Cuts the texts of the release into words, and finds which of them are veiled."""
         return self._cutter
 
     @property
     def dimension(self) -> int:
-        """How many numbers a vector of `transform` has."""
+        """The length of the vectors that `transform` returns."""
         return int(self._basis.vectors.shape[1])
 
     @classmethod
@@ -200,18 +202,18 @@ class Reader:
         block: Collection[str] | None = None,
         **options: Any,
     ) -> Reader:
-        """Make a reader from what a release says of itself.
+        """Make a reader from the report of a release.
 
         Parameters
         ----------
         report : mapping, str or Path
-            The report of the release, as `Veil.report` gives it or ``wordveil privatize`` writes it.
+            The report, as returned by `Veil.report` or written by ``wordveil privatize``.
         select : str, optional
-            Which words are veiled, where the report's own selection cannot be told from a text: ``spans``.
+            Overrides the report's selection. Use ``spans`` if that selection cannot be recognised in a released text.
         block : collection of str, optional
-            The words that were never drawn, if the release had a list of its own: a report says only how many.
+            The words that were never drawn, if the release used its own list; the report has only their number.
         **options
-            Further parameters of a `Reader`.
+            Further parameters of `Reader`.
 
         Examples
         --------
@@ -223,21 +225,19 @@ class Reader:
         facts = read_report(report)
         selection = facts.get("select") if select is None else select
         if not isinstance(selection, str):
-            raise InputError("the settings of the release are unknown: its report does not say which words it veiled.")
+            raise InputError("the report does not say which words the release veiled; give select.")
         if selection == "content" and facts.get("language", "en") != "en" and "stop_words" not in options:
             if facts["language"] not in languages():
-                raise InputError(
-                    "the report does not hold the list of words that the release has left alone: give it in stop_words."
-                )
+                raise InputError("the report does not list the words that the release left alone; give stop_words.")
             options["stop_words"] = function_words(facts["language"])
         made = mechanism_of(facts, space, block)
-        told = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}
-        return cls(made, select=selection, **{**told, **options})
+        defaults = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}
+        return cls(made, select=selection, **{**defaults, **options})
 
     def fit(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Reader:  # noqa: ARG002
-        """Learn from the veiled texts of a release what its kind can learn; a table learns nothing.
+        """Learn from the veiled texts of a release. A table reader learns nothing.
 
-        `y` is there for scikit-learn's interface, and ignored.
+        `y` is ignored; it is there for scikit-learn's interface.
         """
         return self.fit_places(self._cutter.cut(_texts(texts)), watch=watch)
 
@@ -249,54 +249,54 @@ class Reader:
         device: str | None = None,
         fresh: bool = False,
     ) -> Reader:
-        """Say how the network of a context reader is fitted, before it is.
+        """Change how the network of a context reader is fitted. Call it before `fit`.
 
         Parameters
         ----------
         steps : int, optional
-            How many steps at most; with 0 the network reads as it comes with the package.
+            The largest number of steps; with 0 the pretrained network is used as it is.
         candidates : int, optional
-            Among how many words, the likeliest ones, the original is looked for.
+            Consider only this many words as originals, the likeliest ones.
         device : str, optional
             Where PyTorch runs: ``cpu`` or ``cuda``.
         fresh : bool
-            Begin with nothing, and not with the weights that come with the package.
+            Start from random weights instead of the pretrained ones.
         """
         self._kind.tune(steps, candidates, device, fresh=fresh)
         return self
 
     def pretrain(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Reader:
-        """Let a context reader learn the language from clean public texts, before it is fitted on a release.
+        """Pretrain a context reader on clean public texts, before you fit it on a release.
 
-        The texts should be like those of the release, and are veiled here as it was.
-        On the bundled embedding it begins with weights that have learnt from public text already.
+        The texts should resemble those of the release; they are veiled here in the same way. On the bundled embedding
+        the network is already pretrained on public text, and continues from there.
         """
         self._kind.train(self._cutter.cut(_texts(texts)), watch)
         return self
 
     def looks_veiled(self, texts: Iterable[Text]) -> bool | None:
-        """Tell from their words whether texts were veiled by this mechanism; None if that is unclear.
+        """Guess from their words whether texts were veiled by this mechanism; None if that is unclear.
 
         Parameters
         ----------
         texts : iterable of str or Document
-            What is said to be a release, or a part of it.
+            The supposed release, or a part of it.
         """
         places = self._cutter.cut(_texts(texts))
         return self._basis.looks_drawn(places.outputs[np.unique(places.draws, return_index=True)[1], 0])
 
     def fit_places(self, places: Places, *, watch: Watch = ignore) -> Reader:
-        """Learn from veiled texts that are cut already; see `fit`."""
+        """Learn from veiled texts that have been cut with `cut`; see `fit`."""
         self._kind.fit(places, watch)
         return self
 
     def read(self, places: Places, *, watch: Watch = ignore) -> tuple[Vectors, NDArray[np.int64]]:
-        """Return what `transform` and `guesses` do for texts that are cut already, in one reading."""
+        """Return the results of `transform` and `guesses` for texts that have been cut, in one pass."""
         means, guesses = self._kind.read(places, watch)
         return places.means(means, self._basis.vectors), guesses
 
     def guesses(self, places: Places, *, watch: Watch = ignore) -> NDArray[np.int64]:
-        """Return the likeliest word behind each veiled place of texts that are cut already."""
+        """Return the likeliest word behind each veiled place of texts that have been cut."""
         return self._kind.best(places, watch)
 
     def transform(
@@ -306,15 +306,15 @@ class Reader:
         others: Sequence[Sequence[Text]] | None = None,
         watch: Watch = ignore,
     ) -> Vectors:
-        """Return a vector for each text: the mean over its words, of veiled ones over what they may have been.
+        """Return a vector for each text: the mean over its words.
 
-        A word left alone counts with its own vector, one outside the vocabulary not at all. A text without words has
-        the vector 0.
+        A veiled word counts with its posterior mean vector, a word left alone with its own vector, and a word outside
+        the vocabulary not at all. The vector of a text without words is 0.
         """
         given = _texts(texts)
         if others is not None:
             if len(others) != len(given):
-                raise InputError("others needs a list of further draws for each text; an empty one will do.")
+                raise InputError("others needs one list of further draws per text; the list may be empty.")
             places = (self._cut([text], rest) for text, rest in zip(given, others, strict=True))
         else:
             places = (self._cutter.cut(part, keep=self._kind.needs_text) for part in _batches(given))
@@ -322,19 +322,19 @@ class Reader:
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), dtype=np.float32)
 
     def fit_transform(self, texts: Iterable[Text], y: Any = None, *, watch: Watch = ignore) -> Vectors:
-        """Learn from veiled texts and return a vector for each; see `fit` and `transform`."""
+        """Fit on veiled texts and return a vector for each; see `fit` and `transform`."""
         given = _texts(texts)
         return self.fit(given, y, watch=watch).transform(given, watch=watch)
 
     def posterior(
         self, text: Text, top: int = 10, *, others: Sequence[Text] = (), watch: Watch = ignore
     ) -> list[Place]:
-        """Return for each veiled place of a text the words that are likeliest to have stood there.
+        """Return the likeliest originals for each veiled place of a text.
 
         Parameters
         ----------
         top : int
-            How many words to name for each place.
+            How many words to return for each place.
         """
         _check_top(top)
         places = self._cut([text], others, keep=True)
@@ -346,52 +346,51 @@ class Reader:
         ]
 
     def best(self, text: Text, *, others: Sequence[Text] = (), watch: Watch = ignore) -> str:
-        """Return a text with the likeliest word in each veiled place: a guess at the original, and not the original."""
+        """Return the text with the likeliest word in each veiled place: a guess at the original."""
         return self._written(self._cut([text], others, keep=True), watch)[0].text
 
     def rewrite(self, texts: Iterable[Text], *, watch: Watch = ignore) -> Iterator[Release]:
-        """Give what `best` gives for each of many texts, in order and many times as fast.
+        """Yield the result of `best` for each of many texts, in order and many times faster.
 
-        Whatever is made of a release keeps its guarantee, so each comes as a `Release` again, which also says where
-        words were replaced.
+        Post-processing keeps the guarantee, so each result is a `Release`, which also says where words were replaced.
         """
         for part in _batches(_texts(texts)):
             yield from self._written(self._cutter.cut(part, keep=True), watch)
 
     def cut(self, texts: Iterable[Text], others: Sequence[Sequence[Text]] | None = None) -> Places:
-        """Return the words of veiled texts as this reader sees them, for `likeliest`; each has as many `others`."""
+        """Cut veiled texts into words, for `likeliest`; every text needs the same number of `others`."""
         given = _texts(texts)
         if others is None:
             return self._cutter.cut(given, keep=self._kind.needs_text)
         if len(others) != len(given):
-            raise InputError("others needs a list of further draws for each text.")
+            raise InputError("others needs one list of further draws per text.")
         return Places.joined([self._cut([text], rest) for text, rest in zip(given, others, strict=True)])
 
     def likeliest(
         self, places: Places, top: int = 10, *, watch: Watch = ignore
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return what `posterior` does for many texts at once, as arrays of ids and probabilities.
+        """Return the result of `posterior` for many texts at once, as arrays of ids and probabilities.
 
         Parameters
         ----------
         top : int
-            How many words for each veiled place, likeliest first.
+            How many words to return for each veiled place, likeliest first.
         """
         _check_top(top)
         words, chances = self._kind.posterior(places, min(top, len(self.mechanism.space)), watch)
         return words, np.asarray(chances, dtype=np.float64)
 
     def without_context(self) -> Reader:
-        """Return the reader that looks each output up by itself, with the same word frequencies as this one."""
+        """Return a reader without context: it looks up each output by itself, with this reader's word frequencies."""
         weaker = copy(self)
         weaker._kind = self._kind.without_context()
         return weaker
 
     def save(self, path: str | Path) -> None:
-        """Write the reader, with what it has learnt, to one file, usually an ``.npz``; `load` reads it.
+        """Write the reader and what it has learnt to a file, usually an ``.npz``; read it with `load`.
 
-        The file holds no text of the release, but its word frequencies, and the list of words or the public preamble
-        where one was given.
+        The file holds no text of the release. It does hold its word frequencies, and the list of words or the public
+        preamble if there is one.
         """
         header = {
             "kind": self.kind,
@@ -422,7 +421,7 @@ class Reader:
         made = mechanism_of({**saved.release, "blocked_words": 0}, space)
         if saved.blocked is not None:
             made = block_ids(made, saved.blocked)
-        # of the kind table, which is quickly made; what was saved is made from its state, and not twice
+        # A table is cheap to make; the saved kind is then restored from its state.
         reader = cls(made, prior=saved.prior, vectors=saved.vectors, effort=saved.effort, **saved.options)
         try:
             reader._kind = _kind(saved.kind).from_state(reader._basis, saved.state)
@@ -434,7 +433,7 @@ class Reader:
 
     def _cut(self, texts: Sequence[Text], others: Sequence[Text], *, keep: bool = False) -> Places:
         if isinstance(others, (str, Document)):
-            raise InputError("others must be a list of texts: further draws of the same one.")
+            raise InputError("others must be a list of texts: further draws of the same text.")
         keep = keep or self._kind.needs_text
         return self._cutter.cut_draws([*texts, *others]) if others else self._cutter.cut(texts, keep=keep)
 
@@ -456,12 +455,12 @@ def _check_top(top: int) -> None:
 
 def _texts(texts: Iterable[Text]) -> list[Text]:
     if isinstance(texts, (str, bytes, Document, Mapping)) or not isinstance(texts, Iterable):
-        raise InputError("give a list of texts, even where it is one text only.")
+        raise InputError("expected a list of texts; wrap a single text in a list.")
     return list(texts)
 
 
 def _batches(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
-    """Cut texts into runs of about as many characters; one that is no string is refused when it is cut."""
+    """Divide texts into batches of about the same number of characters; `Cutter.cut` checks their types."""
     first = size = 0
     for number, text in enumerate(texts):
         size += len(text.text if isinstance(text, Document) else text) if isinstance(text, (str, Document)) else 0

@@ -1,4 +1,4 @@
-"""What a release says of itself: its mechanism, ε, options, space and selection, as its report or a file has them."""
+"""Recreates the mechanism of a release from its report."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NEEDED = ("mechanism", "epsilon", "options", "space")
 
 
 def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
-    """Return a report as a mapping, read from its file where that is given."""
+    """Return a report as a mapping, reading it from a file if a path is given."""
     if isinstance(report, Mapping):
         return report
     if not isinstance(report, str | Path):
-        raise InputError("a report is a mapping, or the path of a file that holds one.")
+        raise InputError("report must be a mapping, or the path of a JSON file.")
     try:
         read = json.loads(Path(report).read_text(encoding="utf-8"))
     except OSError as error:
@@ -32,7 +32,7 @@ def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict):
-        raise FileError(f"{report} is not the report of a release: it holds no JSON object.")
+        raise FileError(f"{report} is not the report of a release: it is not a JSON object.")
     return read
 
 
@@ -41,62 +41,60 @@ def mechanism_of(
 ) -> Mechanism[Any]:
     """Make the mechanism that a release describes.
 
-    `described`: what `Mechanism.describe` has said, as a report repeats it. `space`: the words, where the release used
-    an embedding that does not come with the package. `block`: the words that the release never draws, if they are not
-    those of the bundled list.
+    `described` is the output of `Mechanism.describe`, which a report repeats. `space` is needed if the release used an
+    embedding that is not bundled, and `block` if its blocked words are not the bundled list.
     """
     missing = [name for name in _NEEDED if name not in described]
     if missing or not isinstance(described["options"], Mapping) or not isinstance(described["space"], Mapping):
         raise InputError(
-            "the settings of the release are unknown: its report does not give the "
-            f"{missing[0] if missing else 'options'}. Give the report of a release, or its mechanism, epsilon and "
-            "space."
+            f"this is not the report of a release: it does not give the {missing[0] if missing else 'options'}. Give "
+            "the report, or the mechanism, epsilon and space of the release."
         )
-    epsilon, told = described["epsilon"], described["space"]
+    epsilon, facts = described["epsilon"], described["space"]
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0.0 < epsilon < math.inf:
         raise OptionError("the epsilon of the release must be a finite number above 0.")
-    opened = space if isinstance(space, Space) else load_space(_where(told) if space is None else space, **_how(told))
+    opened = space if isinstance(space, Space) else load_space(_where(facts) if space is None else space, **_how(facts))
     options = dict(described["options"])
-    if isinstance(space, Space) and space.checksum == told.get("checksum"):
-        options.pop("k", None)  # which a graph that is given as one has already
+    if isinstance(space, Space) and space.checksum == facts.get("checksum"):
+        options.pop("k", None)  # the space is a graph already, which fixes k
     try:
         made = make_mechanism(str(described["mechanism"]), opened, epsilon=float(epsilon), **options)
     except OptionError:
         raise
     except WordveilError as error:
         raise OptionError(f"the settings of the release do not fit: {error}") from None
-    if made.space.checksum != told.get("checksum"):
+    if made.space.checksum != facts.get("checksum"):
         raise SpaceError(
-            "the release was made with another space than this one (their checksums differ); give the embedding that "
-            "it was made with as space."
+            "the release was made with another space (the checksums differ); give the embedding that it was made with "
+            "as space."
         )
     return _never_drawing(made, described, block)
 
 
 def _never_drawing(made: Mechanism[Any], described: Mapping[str, Any], block: Collection[str] | None) -> Mechanism[Any]:
-    """Return the mechanism without the words that the release never draws: their own probability goes to others."""
+    """Return the mechanism with the blocked words of the release."""
     count, checksum = described.get("blocked_words", 0), described.get("blocked_checksum")
     if not count:
         if block is not None:
-            raise OptionError("the release may draw any word, by its report; leave out `block`.")
+            raise OptionError("the report says that the release may draw any word; leave out `block`.")
         return made
     found = block_words(made, blocked_words() if block is None else block)
     if len(found.blocked) != count or checksum not in (None, found.blocked_checksum):
         raise OptionError(
-            "the release never draws the words of another list, and cannot be read without that list: give the "
-            "list that it was veiled with as `block`."
+            "the release was veiled with another list of blocked words, and cannot be read without it; give that list "
+            "as `block`."
         )
     return found
 
 
-def _where(told: Mapping[str, Any]) -> str:
-    """Return the bundled space that a description begins with the name of."""
-    name = str(told.get("name", ""))
+def _where(facts: Mapping[str, Any]) -> str:
+    """Return the bundled space whose name the description starts with."""
+    name = str(facts.get("name", ""))
     for bundled in BUNDLED:
         if name == bundled or name.startswith(f"{bundled} "):
             return bundled
     raise SpaceError("the release was made with an embedding that is not bundled; give its file as space.")
 
 
-def _how(told: Mapping[str, Any]) -> dict[str, bool]:
-    return {"normalise": "unit vectors" in str(told.get("metric", ""))}
+def _how(facts: Mapping[str, Any]) -> dict[str, bool]:
+    return {"normalise": "unit vectors" in str(facts.get("metric", ""))}

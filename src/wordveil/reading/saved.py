@@ -1,4 +1,4 @@
-"""The file of a saved reader: an ``.npz`` with what it is in JSON, and its arrays."""
+"""The file of a saved reader: an ``.npz`` with a JSON header and arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, M
 
 
 class Saved(NamedTuple):
-    """What a file holds of a reader: the options it was made with, and the state of its kind."""
+    """The content of the file: the reader's options, and the state of its kind."""
 
     kind: str
     release: dict[str, Any]
@@ -39,15 +39,15 @@ class Saved(NamedTuple):
 
 
 def write_saved(path: Path, header: Mapping[str, Any], arrays: Arrays, state: Arrays) -> None:
-    """Write a reader: what is plain of it, and its arrays, those of its kind apart."""
-    told = json.dumps({"layout": _LAYOUT, **header}).encode("utf-8", "surrogatepass")
+    """Write a reader: a header of plain values, arrays, and the arrays of its kind's state."""
+    encoded = json.dumps({"layout": _LAYOUT, **header}).encode("utf-8", "surrogatepass")
     named = {f"{_STATE}{name}": array for name, array in state.items()}
     with whole_file(path) as file:
-        np.savez(file, **{_HEADER: np.frombuffer(told, dtype=np.uint8)}, **arrays, **named)  # type: ignore[arg-type]
+        np.savez(file, **{_HEADER: np.frombuffer(encoded, dtype=np.uint8)}, **arrays, **named)  # type: ignore[arg-type]
 
 
 def read_saved(path: Path) -> Saved:
-    """Read what `write_saved` wrote; any other file, or another layout, is refused."""
+    """Read a file of `write_saved`; raise a FileError for any other file or layout."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             arrays = dict(found)

@@ -1,4 +1,4 @@
-"""Texts in the form in which a network reads them: cut into windows, with what the law says of their outputs."""
+"""Texts in the form that the network reads: cut into windows, with the law's evidence about their outputs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Seen"]
 
-_COLUMN_BYTES = 1 << 30  # of the law, that are kept
-_LOG_FLOOR = -80.0  # below the largest: a word this unlikely to have given an output counts as impossible
+_COLUMN_BYTES = 1 << 30  # the most memory for cached columns of the law
+_LOG_FLOOR = -80.0  # relative to the largest: a word this unlikely to have given an output counts as impossible
 
 
-_WINDOW, _OVERLAP = 128, 16  # words that are read together, and how many at a cut end only serve as context
+_WINDOW, _OVERLAP = 128, 16  # words read together, and how many at a cut end serve only as context
 
 
 class Seen:
-    """Texts as the network is shown them, with what the law says of their outputs.
+    """Texts as the network sees them, with the law's evidence about their outputs.
 
-    `basis`: what is known without the texts. `places`: the veiled texts. `prior`: how likely every word is at a veiled
-    place. `count`: how many words, the likeliest ones, the originals are looked for among. `means`: returns the mean
-    vector of the word behind each row of outputs. `truth`: the originals, where they are known. `device`: where PyTorch
-    runs.
+    `prior` is the probability of every word at a veiled place; the `count` likeliest words are the candidates. `means`
+    returns the mean vector of the word behind each row of outputs. `truth` are the originals, if they are known.
     """
 
     def __init__(
@@ -77,18 +75,18 @@ class Seen:
         self._columns = _Columns(basis, chosen, prior, device)
 
     def features(self, index: torch.Tensor) -> torch.Tensor:
-        """Return the vector of the word at each place, and the mean vector of the word behind it."""
+        """Return the vector of the word at each place, joined with the mean vector of the word behind it."""
         import torch  # noqa: PLC0415
 
         return torch.cat([self._vectors[self._ids[index]], self._means[self._rows[index]]], dim=-1)
 
     def evidence(self, places: torch.Tensor) -> torch.Tensor:
-        """Return ``ln Pr[M(w)=y]`` of the candidates for each of some veiled places, summed over the draws of each."""
+        """Return ``ln Pr[M(w)=y]`` of the candidates for each of these veiled places, summed over its draws."""
         return self._columns.of(self._outputs[self._rows[places].cpu().numpy()])
 
 
 class _Columns:
-    """The law's columns of some candidates, kept for the outputs that were asked for."""
+    """A cache of the law's columns, restricted to the candidates."""
 
     def __init__(self, basis: Basis, candidates: NDArray[np.int64], prior: Floats, device: str) -> None:
         import torch  # noqa: PLC0415
@@ -100,7 +98,7 @@ class _Columns:
         self._count = 0
 
     def of(self, outputs: NDArray[np.int64]) -> torch.Tensor:
-        """Return a row for each place, given the outputs of its draws."""
+        """Return one row per place, given the outputs of its draws."""
         import torch  # noqa: PLC0415
 
         new = np.unique(outputs[self._place[outputs] < 0])
@@ -121,7 +119,7 @@ class _Columns:
 
     def _keep(self, outputs: NDArray[np.int64], logs: torch.Tensor) -> None:
         stop = self._count + len(outputs)
-        if stop > len(self._kept):  # at least twice as large, so that few are copied often
+        if stop > len(self._kept):  # grows by doubling, so that rows are not copied often
             grown = logs.new_empty((min(max(stop, 2 * len(self._kept)), max(stop, self._most)), logs.shape[1]))
             grown[: self._count] = self._kept[: self._count]
             self._kept = grown
@@ -131,7 +129,7 @@ class _Columns:
 
 
 class Windows(NamedTuple):
-    """Stretches of texts that are read together, and between which of its places each answers."""
+    """Stretches of texts that are read together, and the places (`firsts` to `lasts`) that each answers for."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
@@ -140,7 +138,7 @@ class Windows(NamedTuple):
 
     @classmethod
     def of(cls, places: Places) -> Windows:
-        """Cut texts into windows, and leave out those in which there is nothing to read."""
+        """Cut texts into windows, leaving out those without a veiled word to read."""
         before = np.concatenate([[0], np.cumsum(places.kinds == VEILED)])
         cut = []
         for start, stop in zip(places.starts[:-1].tolist(), places.starts[1:].tolist(), strict=True):
@@ -155,14 +153,14 @@ class Windows(NamedTuple):
         return cls(*found[before[found[:, 3]] > before[found[:, 2]]].T)
 
     def take(self, which: NDArray[np.int64]) -> Windows:
-        """Return some of the windows."""
+        """Return the windows with these numbers."""
         return Windows(*(part[which] for part in self))
 
 
 def runs(
     windows: Windows, which: NDArray[np.int64], words: int, generator: np.random.Generator | None = None
 ) -> list[NDArray[np.int64]]:
-    """Put windows of like lengths together, about this many words in each run, so that little of it is padding."""
+    """Batch windows of similar length, about `words` words per batch, so that there is little padding."""
     lengths = (windows.stops - windows.starts)[which].astype(np.float64)
     if generator is not None:
         lengths += generator.normal(scale=2.0, size=len(lengths))

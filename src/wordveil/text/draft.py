@@ -1,4 +1,4 @@
-"""Texts in progress: cut up, with the places that wait for a word; and the draws for many of them at once."""
+"""Texts in progress: cut into words, with places waiting for a draw; and the draws for many texts at once."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["Draft", "Drawn", "Keys", "Wanted", "draw"]
 
 _MARKUP = placeholder("MARKUP")
-_STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # where they are not selected
+_STAY = frozenset((_MARKUP, *map(placeholder, VALUES)))  # kinds that stay unless they are selected
 
 
 class Words(NamedTuple):
-    """The words to write into some texts, in order."""
+    """The words to write into texts, in order."""
 
     inside: Iterator[str]
     outside: Iterator[str]
@@ -64,7 +64,7 @@ class Keys:
 
 
 class Wanted(NamedTuple):
-    """What is to be drawn, and behind each the numbers of the texts that it is for, in their order."""
+    """What to draw; each field is followed by the numbers of the texts that its items are for, in order."""
 
     ids: NDArray[np.int64]
     ids_of: NDArray[np.int64]
@@ -73,7 +73,7 @@ class Wanted(NamedTuple):
     keys: Keys
     numbers: list[str]
     numbers_of: list[int]
-    values: list[tuple[str, str]]  # to move, with their kinds
+    values: list[tuple[str, str]]  # values to shift, with their kinds
     values_of: list[int]
 
     @classmethod
@@ -104,35 +104,34 @@ class Wanted(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The draws for what was wanted, and of how many words of each text the draw was another's."""
+    """The draws for what was wanted."""
 
     ids: NDArray[np.int64]
     outside: NDArray[np.int64]
     digits: list[str]
     moved: list[str | None]
-    repeated: NDArray[np.int64]
-    #: Returns for each text what numbers its identifiers.
-    numbering: Callable[[], list[Numbers]]
+    repeated: NDArray[np.int64]  # per text, how many words reused the draw of another
+    numbering: Callable[[], list[Numbers]]  # returns for each text the function that numbers its identifiers
 
     def words(self, vocabulary: Vocabulary) -> Words:
-        """Return what is to be written."""
+        """Return the words to write."""
         inside, outside = vocabulary.take(self.ids), vocabulary.take(self.outside)
         return Words(iter(inside), iter(outside), iter(self.digits), iter(self.moved))
 
 
 def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[int, Hashable]) -> Drawn:
-    """Draw for texts, all at once; where equal words are drawn once, for those of one group.
+    """Draw for many texts at once.
 
     Parameters
     ----------
     veil : Veil
-        What draws.
+        The veil.
     wanted : Wanted
-        What is to be drawn.
+        What to draw.
     groups : ndarray of int
-        The group of each text, from 0 on.
+        The group of each text, numbered from 0. If equal words are drawn once, they are drawn once per group.
     scopes : mapping of int to hashable
-        What each group is the scope of; not looked at where equal words of a record are drawn once.
+        The scope of each group; unused if equal words are drawn once per record.
     """
     ids, once = wanted.ids, veil.once
     repeated = np.zeros(len(groups), dtype=np.int64)
@@ -156,7 +155,7 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
     if ids.size:
         found = once.words(veil.mechanism, ids, groups[wanted.ids_of], digests, veil.entropy)
         drawn = found.ids
-        # Of a wider scope only what recurs in the text itself: by itself it has the loss of all its words.
+        # In a wider scope, count only what recurs within the text: taken alone, a text loses for all its words.
         first = first_uses(wanted.ids_of, ids, len(veil.mechanism.space))[0] if once.is_keyed else found.first
         repeated = np.bincount(wanted.ids_of, minlength=len(groups)) - np.bincount(
             wanted.ids_of[first], minlength=len(groups)
@@ -174,7 +173,7 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
 
 
 class Draft:
-    """One text in progress: cut up, with the places that wait for a word."""
+    """One text in progress: cut into pieces, with places waiting for a draw."""
 
     __slots__ = ("apart", "ids", "numbers", "outside", "pieces", "places", "scope", "words")
 
@@ -214,15 +213,15 @@ class Draft:
                     self.outside.append(place)
 
     def outside_keys(self) -> list[str]:
-        """Return what words outside the vocabulary are known by."""
+        """Return the keys of the words outside the vocabulary."""
         return [visible_key(lookup_key(self.pieces[place])) for place in self.outside]
 
     def values(self, veil: Veil) -> list[tuple[str, str]]:
-        """Return the values that are moved, each with its kind, in their order."""
+        """Return the values to shift, each with its kind, in order."""
         return veil.nonwords.moved([(kind, self.pieces[place]) for place, kind in self.apart])
 
     def shape(self, veil: Veil) -> Shape:
-        """Return everything that the distribution of the result depends on, except the words to be drawn."""
+        """Return everything that the distribution of the result depends on, except the words to draw."""
         parts = [f"={piece}" for piece in self.pieces]
         hidden = [("word", self.places)]
         if veil.oov != "keep":
@@ -239,7 +238,7 @@ class Draft:
         return Shape(tuple(parts), len(self.places) if veil.once is None else len(set(self.ids)))
 
     def _repetitions(self, veil: Veil) -> list[str]:
-        """Say which of the veiled words are equal, by the number of each among those that differ."""
+        """Describe which veiled words are equal, by numbering the distinct ones."""
         kinds: list[Sequence[Hashable]] = [self.ids]
         if veil.oov != "keep":
             kinds.append(self.outside_keys())
@@ -253,7 +252,7 @@ class Draft:
         return said
 
     def write(self, veil: Veil, words: Words, repeated: int, number: Numbers) -> Release:
-        """Put the drawn words in their places; `repeated` of them share the draw of another."""
+        """Write the drawn words in their places; `repeated` of them share the draw of another."""
         pieces = self.pieces
         before = list(map(len, pieces))
         write = WRITERS[veil.case]
@@ -295,7 +294,7 @@ class Draft:
         return Release("".join(pieces), veil.guarantee, counts, touched, (before, after))
 
     def _write_apart(self, veil: Veil, moved: Iterator[str | None], number: Numbers) -> tuple[list[int], list[int]]:
-        """Replace what is not a word; return where values and where identifiers stood."""
+        """Replace non-words; return the places of values and of identifiers."""
         if not self.apart:
             return [], []
         pieces = self.pieces

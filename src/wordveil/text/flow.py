@@ -1,9 +1,9 @@
-"""Many texts at once, over bytes: what `Veil.together` does, without an object for each text or word.
+"""Veils many texts at once, as bytes: like `Veil.together`, but without an object for each text or word.
 
-Compiled code finds the words that are to be replaced and writes the texts again. What it knows of words and of gaps
-between them it has from the functions that cut texts in Python, each asked once for every spelling that differs; what
-may be more than words is found in Python; and a text with anything else, such as a character of a rare script, is
-veiled in Python as a whole. So the same seed gives the same bytes either way, and without a compiler.
+Compiled code finds the words to replace and writes the new texts. What it knows about words and the gaps between them
+comes from the Python functions that cut texts, each called once per distinct spelling. Identifiers and other non-words
+are found in Python. A text with anything else, such as a character of a rare script, is veiled in Python as a whole.
+So the same seed gives the same bytes with or without compiled code.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from wordveil.text.veil import Veil
 __all__ = ["Flow", "Rewritten", "Texts", "counts_of", "kinds_of_characters"]
 
 _COUNTED = [one.name for one in fields(Counts)]
-_REMEMBERED = 1 << 18  # spellings of words, then all are forgotten
-_SMALL = 1 << 14  # bytes for which the tables are not worth their making
-_LARGE = 1 << 28  # bytes that compiled code takes at once
+_REMEMBERED = 1 << 18  # spellings of words, after which all are forgotten
+_SMALL = 1 << 14  # for fewer bytes the tables are not worth making
+_LARGE = 1 << 28  # the most bytes that compiled code takes at once
 _KINDS = {SPELLS: KIND.SPELLS, INSIDE: KIND.INSIDE, APOSTROPHES: KIND.APOSTROPHE, HINTS: KIND.HINT}
 
 Int64 = NDArray[np.int64]
@@ -63,7 +63,7 @@ Int64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts in UTF-8, and where each starts and ends; what lies between them is nobody's."""
+    """Texts in UTF-8, with the start and end of each; bytes between them belong to no text."""
 
     data: bytes
     starts: Int64
@@ -71,14 +71,14 @@ class Texts:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
-        """Put texts one behind the other."""
+        """Concatenate texts."""
         encoded = [_encoded(text) for text in texts]
         ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
         return cls(b"".join(encoded), np.concatenate([[0], ends])[:-1], ends)
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
-        """Put some texts, with what lies between them, behind others."""
+        """Concatenate parts, with the bytes between their texts."""
         before = np.concatenate([[0], np.cumsum([len(part.data) for part in parts], dtype=np.int64)]).tolist()
         starts = np.concatenate([part.starts + at for part, at in zip(parts, before, strict=False)])
         ends = np.concatenate([part.ends + at for part, at in zip(parts, before, strict=False)])
@@ -96,7 +96,7 @@ class Texts:
 
     @property
     def parts(self) -> tuple[bytes, Int64, Int64]:
-        """The bytes, and where texts start and end."""
+        """The bytes, and the starts and ends of the texts."""
         return self.data, self.starts, self.ends
 
     def text(self, number: int) -> str:
@@ -105,17 +105,17 @@ class Texts:
 
 
 class Rewritten(NamedTuple):
-    """Veiled texts, with what lay between them, and what was counted in each: a column for every field of `Counts`."""
+    """Veiled texts, with the bytes between them, and their counts: one column per field of `Counts`."""
 
     texts: Texts
     counts: Int64
 
     def split(self, parts: Sequence[Texts]) -> list[Rewritten]:
-        """Take apart what was made of texts that were `joined`."""
+        """Split the result for texts that were `joined`."""
         found, first, at = [], 0, 0
         for part in parts:
             last = first + len(part)
-            # What lies behind the last text of a part has the length that it had.
+            # The bytes after the last text of a part keep their length.
             if last > first:
                 end = int(self.texts.ends[last - 1] + len(part.data) - part.ends[-1])
             else:
@@ -127,7 +127,7 @@ class Rewritten(NamedTuple):
 
 
 def counts_of(releases: Sequence[Release]) -> Int64:
-    """Return what was counted in releases: a row for each, a column for every field of `Counts`."""
+    """Return the counts of releases: one row per release, one column per field of `Counts`."""
     rows = [[getattr(release.counts, name) for name in _COUNTED] for release in releases]
     return np.array(rows, dtype=np.int64).reshape(-1, len(_COUNTED))
 
@@ -142,9 +142,9 @@ class Flow:
     Parameters
     ----------
     veil : Veil
-        What veils; `rewrite` may be given another with the same settings.
+        The veil; `rewrite` may be given another with the same settings.
     small : int
-        How many bytes are so few that they are veiled in Python.
+        Below this many bytes, texts are veiled in Python.
     """
 
     def __init__(self, veil: Veil, *, small: int = _SMALL) -> None:
@@ -158,7 +158,7 @@ class Flow:
         )
 
     def is_compiled_for(self, size: int) -> bool:
-        """Whether compiled code does nearly all of the work for so many bytes, so that threads can share it."""
+        """Whether compiled code does nearly all the work for this many bytes, so that threads scale."""
         is_plain = compiled() is not None and self._is_plain and self._small <= size
         return is_plain and self._veil.mechanism.draws_in_threads
 
@@ -168,13 +168,13 @@ class Flow:
         Parameters
         ----------
         veil : Veil
-            What veils.
+            The veil.
         texts : Texts
             The texts.
         groups : ndarray of int
-            The group of each text, from 0 on, in which equal words are drawn once.
+            The group of each text, numbered from 0; equal words of a group are drawn once.
         scopes : mapping of int to hashable
-            What each group is the scope of.
+            The scope of each group.
         """
         native = compiled()
         is_plain = native is not None and self._is_plain and self._small <= len(texts.data) < _LARGE
@@ -241,7 +241,7 @@ class Flow:
                 written.append(new)
         columns = np.array(spans, dtype=np.int64).reshape(-1, 3)
         of_text = np.concatenate([plain.texts, np.array(numbers, dtype=np.int64)])
-        order = np.argsort(of_text, kind="stable")  # a text has its spans from one of the two
+        order = np.argsort(of_text, kind="stable")  # all spans of a text come from only one of the two
         starts, ends = (
             np.concatenate([one, two])[order]
             for one, two in ((plain.starts, columns[:, 0]), (plain.ends, columns[:, 1]))
@@ -262,33 +262,33 @@ class Flow:
         )
 
     def _plain_values(self, data: bytes, values: Values) -> _Plain:
-        """Say what becomes of plain values."""
+        """Return the replacements of plain values."""
         nonwords, texts = self._veil.nonwords, values.texts.astype(np.int64)
         written = nonwords.write([(kind, "") for kind in PLAIN_VALUES], iter(()), Numbering())
         are_apart = [kind in nonwords.apart for kind in PLAIN_VALUES]
         if not all(are_apart) or not all(written):
-            # They are words, as all are; or what is left out takes the space before it along, which Python must see to.
+            # Either they are ordinary words, or they are dropped with the space before them, which Python must do.
             strange = np.unique(texts).tolist() if any(are_apart) else []
             return _Plain(texts[:0], values.starts[:0], values.ends[:0], values.kinds[:0], [], strange)
         encoded = [one.encode() for one in written]
         ends_in = np.frombuffer(data, np.uint8)[values.ends - 1]
-        flags = np.where(ends_in == ord("."), 0, SPAN.ALNUM).astype(np.uint8)  # else a letter or digit
+        flags = np.where(ends_in == ord("."), 0, SPAN.ALNUM).astype(np.uint8)  # any other end is a letter or digit
         return _Plain(texts, values.starts, values.ends, flags, [encoded[kind] for kind in values.kinds.tolist()], [])
 
     def _apart(self, texts: Texts, number: int) -> list[tuple[str, tuple[int, int, int], bytes]] | None:
-        """Return what is set apart in a text: its kind, its span, and what is written there; None if Python must."""
+        """Return the kind, span and replacement of each non-word in a text; None if Python must veil the text."""
         text, start = texts.text(number), int(texts.starts[number])
         nonwords = self._veil.nonwords
         found = set_apart(text, nonwords.apart)
         if nonwords.identifiers == "veil":
-            return None  # more words are chosen than by their own spelling
+            return None  # the selection then depends on more than the spelling of a word
         if not found:
             return []
         if nonwords.numbered:
-            return None  # texts of one scope count theirs together
+            return None  # the numbers are shared by the texts of a scope
         new = nonwords.write([(one.kind, text[one.start : one.end]) for one in found], iter(()), Numbering())
         if not all(new):
-            return None  # what is left out takes the space before it along
+            return None  # something is dropped, with the space before it
         is_ascii = text.isascii()
         apart = []
         for (kind, begin, end), put in zip(found, new, strict=True):
@@ -299,34 +299,32 @@ class Flow:
 
 
 class _Plain(NamedTuple):
-    """Plain values: the text of each, where it starts and ends, its `SPAN`, and what is written for it; and the texts
-    that Python must cut because of them.
-    """  # noqa: D205 - one sentence
+    """The plain values of texts, and their replacements."""
 
-    texts: Int64
+    texts: Int64  # the text of each value
     starts: Int64
     ends: Int64
-    flags: NDArray[np.uint8]
-    written: list[bytes]
-    strange: list[int]
+    flags: NDArray[np.uint8]  # of `SPAN`
+    written: list[bytes]  # the replacement of each
+    strange: list[int]  # the texts that Python must cut because of them
 
 
 class _Found(NamedTuple):
-    """Texts that were cut: the text of each value and identifier in them, and what is written in the place of spans."""
+    """Texts that were cut."""
 
     cut: Cut
-    values: Int64
-    identifiers: Int64
-    written: list[bytes]
+    values: Int64  # the text of each value
+    identifiers: Int64  # the text of each identifier
+    written: list[bytes]  # the replacement of each span
 
     def counts(self) -> Int64:
-        """Return what was counted, but for what is repeated and for texts that are strange."""
+        """Return the counts, except `repeated` and those of strange texts."""
         words, inside, outside = self.cut.counts.T.astype(np.int64)
         texts = len(words)
         values, identifiers = (np.bincount(texts_of, minlength=texts) for texts_of in (self.values, self.identifiers))
         counts = np.zeros((texts, len(_COUNTED)), dtype=np.int64)
-        told = {"left_alone": words - inside - outside, "words": words + values + identifiers, "drawn": inside}
-        for name, column in {**told, "outside": outside, "numbers": values, "identifiers": identifiers}.items():
+        known = {"left_alone": words - inside - outside, "words": words + values + identifiers, "drawn": inside}
+        for name, column in {**known, "outside": outside, "numbers": values, "identifiers": identifiers}.items():
             counts[:, _COUNTED.index(name)] = column
         return counts
 
@@ -342,7 +340,7 @@ def _all_strange(texts: int) -> _Found:
 def _merged(
     wanted: Wanted, inside: tuple[Int64, Int64], outside: tuple[Int64, Int64]
 ) -> tuple[Wanted, tuple[Int64, Int64]]:
-    """Add what is wanted for other texts, all in the order of the texts; return also where it is: first the others."""
+    """Merge the wanted words, in the order of the texts; return also the positions of `inside` and `outside`."""
     ids_of = np.concatenate([inside[1], wanted.ids_of])
     outside_of = np.concatenate([outside[1], wanted.outside_of])
     by_text = [np.argsort(numbers, kind="stable") for numbers in (ids_of, outside_of)]
@@ -359,7 +357,7 @@ def _merged(
 
 
 def _with_whole(cut: Cut, strange: list[int], texts: Texts, first: int) -> Cut:
-    """Add an edit for each text that was veiled as a whole, with the strings from `first` on."""
+    """Add an edit for each text that was veiled in Python, with the strings from number `first` on."""
     numbers = np.array(strange, dtype=np.int64)
     there = texts.ends[numbers] > texts.starts[numbers]
     numbers, place = numbers[there], cut.stops[numbers[there]]
@@ -373,7 +371,7 @@ def _with_whole(cut: Cut, strange: list[int], texts: Texts, first: int) -> Cut:
 
 
 def _between(texts: Texts, new: list[bytes]) -> Texts:
-    """Put new texts in the place of all texts."""
+    """Replace all texts by new ones, keeping the bytes between them."""
     before = np.concatenate([[0], texts.ends]).tolist()
     starts = texts.starts.tolist()
     parts, at = list[bytes](), 0

@@ -1,10 +1,10 @@
-"""Which characters spell, where a sentence begins, and which words are written as a function word is.
+"""Which characters spell words, where a sentence begins, and which words are written like a function word.
 
-A function word may be left alone only where it is written as one: in plain small letters, or with a first capital where
-a sentence or a line begins, and not joined to other words as the parts of an address, a path or a name in code are.
-Otherwise it may be a name (Dear Will), initials (A. Smith), an acronym (US, IT, WHO) or part of an identifier, and is
-veiled like any other word. Only its own spelling and the characters around it decide, all of which a release shows
-where the word is left alone, so that a reader of the release can apply the same rule.
+A function word is left alone only if it is written like one: in small letters, or with a capital where a sentence or a
+line begins, and not joined to other words like the parts of an address, a path or a name in code. Otherwise it may be a
+name (Dear Will), an initial (A. Smith), an acronym (US, IT, WHO) or part of an identifier, and is veiled like any other
+word. The rule uses only the spelling of the word and the characters around it. If the word is left alone, the release
+shows all of these, so a reader can apply the same rule.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from wordveil.kernels.words import FORM, GAP
 
 __all__ = ["INSIDE", "SPELLS", "ends_in_word", "form_of", "gap_of", "starts_sentence", "written_plainly"]
 
-#: Everything that can spell, for a class of a regular expression: letters and digits, also turned, combining, outlined,
-#: as radicals, in brackets, circles, squares or Braille, as the halves of flags, letters of private fonts, invisible
-#: tags, and whatever is too new or too broken to be known. Signs for one thing (№, ℃, ™) are symbols.
+#: Everything that can spell words, as a regular expression class: letters and digits, including turned, combining and
+#: outlined ones, radicals, those in brackets, circles, squares or Braille, regional indicators, private-use letters,
+#: invisible tags, and unassigned or broken code points. Signs for one thing (№, ℃, ™) are symbols.
 SPELLS = (
     r"\p{Alphabetic}\p{N}\p{Co}\p{Cn}\p{Cs}\u1DCA\u2129\u213A\u2141-\u2144\u218A\u218B\uA8E0-\uA8F1"
     r"\u249C-\u24B5\u2800-\u28FF\u2E80-\u2FD5\u3190-\u319F\u3200-\u33FF\U00011366-\U00011374"
     r"\U0001CCD6-\U0001CCF9\U0001F100-\U0001F1FF\U0001F200-\U0001F251\U000E0000-\U000E007F"
 )
-#: The same with what does not split a word: marks and joiners.
+#: The same, with characters that do not split a word: marks and joiners.
 INSIDE = SPELLS + r"\p{M}\p{Cf}"
 
 _INSIDE = regex.compile(f"[{INSIDE}]")
@@ -38,10 +38,10 @@ _SENTENCE_END = regex.compile(
 )
 _CACHED_LENGTH = 64
 
-# Between two words without a space: what prose puts there. Anything else joins them, as in an address or in code.
+# Characters that prose puts between two words without a space. Any others join them, as in an address or in code.
 _PROSE = frozenset(",;!?…—–\"“”„«»‘’'‚‹›")
 _BEFORE, _AFTER = frozenset("@#$~/\\_=&%^|+<{`-"), frozenset("@/\\_=|`~>}-")
-# Function words that are given names as well, also where a sentence begins.
+# Function words that are also given names, even at the start of a sentence.
 _NAMES = frozenset(("will", "may"))
 
 
@@ -52,7 +52,7 @@ def ends_in_word(piece: str) -> bool:
 
 
 def starts_sentence(gap: str) -> bool:
-    """Whether a sentence begins after what lies between two words, judged by punctuation alone."""
+    """Whether a sentence begins after a gap between two words, judged by punctuation alone."""
     return _short_gap(gap) if len(gap) <= _CACHED_LENGTH else _SENTENCE_END.search(gap) is not None
 
 
@@ -62,16 +62,16 @@ def _short_gap(gap: str) -> bool:
 
 
 def written_plainly(word: str, before: str, after: str, *, first: bool = False, last: bool = False) -> bool:
-    """Whether a word is written as a function word is, so that it may be left alone if it is spelt like one.
+    """Whether a word is written like a function word, so that it may be left alone if it is spelt like one.
 
     Parameters
     ----------
     word : str
         The word.
     before, after : str
-        What lies between it and the words around it.
+        The gaps before and after it.
     first, last : bool
-        Whether it comes first in its text, or right after markup; whether it comes last.
+        Whether it is the first word of its text or comes right after markup; whether it is the last word.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _form(word: str, before: str, after: str, first: bool, last: bool) -> bool:
 
 
 def form_of(word: str) -> int:
-    """Say what of the spelling of a word decides whether it is written as a function word is."""
+    """Return the features of a word's spelling that decide whether it is written like a function word."""
     form = FORM.SINGLE if len(word) == 1 else 0
     if not word.isascii() and unicodedata.normalize("NFKC", word) != word:
         return form
@@ -106,7 +106,7 @@ def form_of(word: str) -> int:
 
 
 def gap_of(gap: str) -> int:
-    """Say what of a gap between two words decides about the words around it."""
+    """Return the features of a gap that decide how the words around it are written."""
     found = 0 if gap else GAP.EMPTY
     found |= GAP.SENTENCE if starts_sentence(gap) else 0
     found |= GAP.STARTS if found & GAP.SENTENCE or "\n" in gap else 0
@@ -121,7 +121,7 @@ _short_form = lru_cache(maxsize=1 << 15)(_form)
 
 
 def _joins(gap: str, outside: bool, nearest: str, signs: frozenset[str]) -> bool:
-    """Whether what lies beside a word joins it to another, or is a sign that names begin or end with."""
+    """Whether a gap joins a word to another, or has a sign at which names start or end."""
     if not gap or gap.isspace():
         return False
     if nearest in signs:

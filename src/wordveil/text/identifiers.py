@@ -1,15 +1,13 @@
-r"""What in a text is not a word: addresses, numbers of things, amounts, dates, and marks of a form such as HTML.
+r"""Finds everything in a text that is not a word: addresses, phone and other numbers, amounts, dates, and HTML markup.
 
-`find_identifiers` looks for what has the form of one, and would rather find too much: a word taken for an identifier is
-replaced whole, an identifier taken for words is veiled word by word. Everything is decided by form, never by which
-words a vocabulary has.
+`find_identifiers` decides by form alone, never by the vocabulary, and prefers to find too much: a word taken for an
+identifier is replaced as a whole, but an identifier taken for words is only veiled word by word.
 
-Libraries made for this find less, or must be told the country (CONTRIBUTING.md, "Libraries we chose not to use");
+Existing libraries find less, or must be told the country (CONTRIBUTING.md, "Libraries we chose not to use");
 `python -m benchmarks.identifiers` compares them.
 
-Time is linear in the length of a text, whatever it holds. Each pattern either looks back at whether it stands at the
-start of its run, so that a run is tried once and not from each of its characters, or is of bounded length; runs are
-possessive, and what fails has been read once.
+Time is linear in the length of any text. Each pattern either has bounded length or checks by lookbehind that it is at
+the start of its run, so that a run is tried only once. Runs are possessive, so a failed match is not retried.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ __all__ = [
     "placeholder",
 ]
 
-# The elements of HTML, whose names say nothing of the text between them.
+# The elements of HTML, whose names reveal nothing about the text.
 _NAMES = """a abbr address area article aside audio b base bdi bdo big blockquote body br button canvas caption center
 cite code col colgroup data datalist dd del details dfn dialog div dl dt em embed fieldset figcaption figure font footer
 form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main
@@ -48,7 +46,7 @@ MIME-Version Content-Type Content-Transfer-Encoding Delivered-To Sender User-Age
 _ELEMENTS = frozenset(_NAMES.split())
 _HEADERS = {name.lower(): name for name in _FIELDS.split()}
 
-#: What marks look like. Each form stops at the next "<" at the latest, so that none is read twice from several places.
+#: The forms of markup. Each stops at the next "<" at the latest, so that no text is scanned again from every place.
 MARKS = {
     "tag": r"</?+(?P<name>[A-Za-z][A-Za-z0-9:.\-]*+)(?=[\s/>])(?P<attributes>(?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)>",
     "doctype": r"<![A-Za-z]{1,20}\s[^<>]*+>|<\?[A-Za-z][^<>]*+\?>",
@@ -60,7 +58,7 @@ _SPELLING = regex.compile(rf"[{SPELLS}]")
 
 
 def is_markup(written: str) -> bool:
-    """Whether what looks like a mark is one: a tag of HTML, or any with nothing but attributes; an entity there is."""
+    """Whether something that looks like markup is: an HTML tag, any tag with only attributes, or a known entity."""
     tag = _TAG.fullmatch(written)
     if tag is not None and tag["name"].lower() not in _ELEMENTS:
         attributes = tag["attributes"].strip("/ \t\r\n")
@@ -69,10 +67,9 @@ def is_markup(written: str) -> bool:
 
 
 def markup_kept(written: str) -> str | None:
-    r"""Return what of a mark can be kept, since it says nothing of the text: None if nothing can.
+    r"""Return the part of markup that reveals nothing about the text, so that it can be kept; None if there is none.
 
-    Of a tag that is its name, where it is one of HTML's; of an entity all, where it stands for no letter or digit; and
-    the names of the headers of mails.
+    These are the names of HTML tags, entities that do not stand for letters or digits, and the names of mail headers.
 
     Examples
     --------
@@ -93,16 +90,16 @@ def markup_kept(written: str) -> str | None:
     return None
 
 
-#: What has a value that can be moved a little: what `numbers` of a veil is about.
+#: The kinds with a value that can be shifted, which the option `numbers` of a veil is about.
 VALUES = ("AMOUNT", "DATE", "NUMBER", "TIME")
-#: Every kind there is. ``ID`` is whatever else numbers a person or a thing: accounts, orders, licences.
+#: All kinds. ``ID`` is any other number of a person or a thing: accounts, orders, licences.
 KINDS = (
     "CARD", "EMAIL", "HANDLE", "HEX", "IBAN", "ID", "IP", "MARKUP", "PATH", "PHONE", "POSTCODE", "URL", "UUID", *VALUES,
 )  # fmt: skip
 
 
 class Identifier(NamedTuple):
-    """Where something that is not a word stands in a text, and what it is."""
+    """The kind and span of something in a text that is not a word."""
 
     kind: str
     start: int
@@ -137,7 +134,7 @@ _DOMAINS = (
     "agency|email|media|digital|systems|solutions|xyz|[a-z]{2}"
 )
 
-# In this order at each place: the first that fits is what it is.
+# Tried in this order at each place; the first match wins.
 _FORMS: dict[str, str] = {
     "placeholder": rf"<(?:{'|'.join(KINDS)})(?:_\d{{1,15}})?>",
     **MARKS,
@@ -203,15 +200,16 @@ _FORMS: dict[str, str] = {
     "NUMBER": rf"(?<![{INSIDE}])(?:(?<![^\s(\[{{<=>~≈])[+\-−])?{_NUMBER}(?:(?:st|nd|rd|th)?{_E})",
 }
 _VALUE = regex.compile(_FORMS["NUMBER"])
-# Whatever is found here has one of these in it, at most one stretch without spaces after its start. Most texts have
-# few of them, so most places are never tried.
+# Every match contains one of these, at most one stretch without spaces after its start. Most texts have few of them, so
+# most places are never tried.
 HINTS = r"@<&/\\:#_\p{N}"  # for a class of a regular expression
 _HINT = regex.compile(rf"[{HINTS}]|\.[a-z]|[\[({{][ \t]?(?i:at)\b")
 _BEFORE = regex.compile(r"(?r)(?:\S{0,256}\s{1,3})?\S{0,256}")
 _STRETCH = regex.compile(r"\S*+")
 _START = regex.compile(rf"{_B}[{SPELLS}]|[@<&#/\\~.+(:_%'’\p{{Sc}}\-−]|(?<=\d)T")
-# A word of plain letters with one of these behind it begins nothing: but a month, a currency, two capitals (as in NY
-# 10001) and an address in several words ("ann (at) home") may. Most starts are such words, and this is soon seen.
+# A plain word followed by a line break, comma, semicolon or space starts no identifier, except a month, a currency, two
+# capitals (NY 10001) or an address in several words ("ann (at) home"). Most candidate starts are such words, and this
+# check is fast.
 _DULL = regex.compile(rf"(?!(?:{_MONTH}|{_CURRENCY}|[A-Z]{{2}}){_E})[A-Za-z]++(?=[\n,;]| (?![\[({{]))")
 _TRAILING = ".,;:!?'’\"”)]}>*_…"
 _GROUP = regex.compile(r"\d+")
@@ -221,7 +219,7 @@ _PLACEHOLDER = regex.compile(_FORMS["placeholder"])
 
 @lru_cache(maxsize=1)
 def _master() -> regex.Pattern[str]:
-    """Return all forms as one; to compile it takes a while, and a text without any hint never needs it."""
+    """Return all forms as one expression, compiled on first use: it is slow, and texts without hints never need it."""
     return regex.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()))
 
 
@@ -239,7 +237,7 @@ def find_identifiers(text: str) -> list[Identifier]:
     while hint is not None:
         before = _BEFORE.match(text, place, hint.start())
         start = hint.start() if before is None else before.start()
-        if end <= hint.start():  # a stretch is measured once, however much is found in it
+        if end <= hint.start():  # measure each stretch only once
             stretch = _STRETCH.match(text, hint.start())
             end = hint.end() if stretch is None else max(stretch.end(), hint.end())
         one = _first(text, start, end)
@@ -251,7 +249,7 @@ def find_identifiers(text: str) -> list[Identifier]:
 
 
 def _first(text: str, start: int, end: int) -> Identifier | None:
-    """Return what begins first among what begins between two places."""
+    """Return the first identifier that starts between two places."""
     for begin in _START.finditer(text, start, end):
         if _DULL.match(text, begin.start()):
             continue
@@ -263,7 +261,7 @@ def _first(text: str, start: int, end: int) -> Identifier | None:
 
 
 def placeholder(kind: str, number: int | None = None) -> str:
-    """Return what stands in the place of an identifier.
+    """Return the placeholder of an identifier.
 
     Examples
     --------
@@ -274,12 +272,12 @@ def placeholder(kind: str, number: int | None = None) -> str:
 
 
 def is_placeholder(written: str) -> bool:
-    """Whether this is what a veil puts in the place of an identifier."""
+    """Whether this is a placeholder of an identifier."""
     return _PLACEHOLDER.fullmatch(written) is not None
 
 
 def _classified(text: str, match: regex.Match[str]) -> Identifier | None:  # noqa: PLR0911 - one for each form
-    """Say what was found, where the form alone does not; None if it is nothing."""
+    """Return the identifier that a match is, deciding what the form leaves open; None if it is none."""
     form, start, end = match.lastgroup or "", match.start(), match.end()
     if form == "placeholder":
         return Identifier(text[start + 1 : end - 1].partition("_")[0], start, end)
@@ -304,23 +302,23 @@ def _classified(text: str, match: regex.Match[str]) -> Identifier | None:  # noq
 
 
 def _iban(text: str, start: int, end: int) -> Identifier:
-    """Find the longest of the groups that has an IBAN's check digits; whatever has its form numbers something."""
+    """Return the longest run of groups with an IBAN's check digits; without one, an ID (or HEX) of that form."""
     groups = [place for place in range(start, end) if text[place] in " -"]
     for until in [end, *reversed(groups)]:
         code = text[start:until]
-        is_one = code.isupper() or code.islower()  # a word after a code would pass for its end once in 97 times
+        is_one = code.isupper() or code.islower()  # else a word after a code would pass for its end 1 time in 97
         if len(code) >= 15 and is_one and _has_iban_digits(code):
             return Identifier("IBAN", start, until)
-    # Words after a code are no part of it.
+    # Words after a code are not part of it.
     ends = [until for until in [*groups, end] if _GROUP.search(text[start:until].rsplit(maxsplit=1)[-1])]
     kind = "HEX" if _ALL_HEX.fullmatch(text, start, ends[-1]) else "ID"
     return Identifier(kind, start, ends[-1])
 
 
 def _kind_of_digits(written: str) -> str | None:  # noqa: PLR0911 - one for each form
-    """Say what some groups of digits are: a card, a phone, another number of something, or None for plain values."""
+    """Return the kind of some groups of digits: a card, a phone, an ID, or None for plain numbers."""
     groups: list[str] = _GROUP.findall(written)
-    # Expressions know the digits of more scripts than Python does; those count as 0.
+    # `regex` knows the digits of more scripts than Python does; those count as 0.
     digits = "".join(str(unicodedata.decimal(one, 0)) for group in groups for one in group)
     marks = set(_GROUP.sub("", written))
     if 13 <= len(digits) <= 19 and marks <= {" ", "-"} and _has_card_digit(digits):
@@ -341,17 +339,17 @@ def _kind_of_digits(written: str) -> str | None:  # noqa: PLR0911 - one for each
     if digits[0] == "0" or sizes in ([3, 3, 4], [3, 4], [1, 3, 3, 4], [4, 4]):
         return "PHONE" if len(digits) <= 15 else "ID"
     if marks <= {" ", "\u00a0", "\u202f", "\u2009"} and (len(digits) < 8 or max(sizes) > 4 or min(sizes) < 2):
-        return None  # numbers that follow one another
+        return None  # a series of numbers
     return "PHONE" if len(digits) <= 15 else "ID"
 
 
 def _has_card_digit(digits: str) -> bool:
-    """Whether the last digit is Luhn's check digit (ISO/IEC 7812): every second digit doubled, from the right."""
+    """Whether the last digit is the Luhn check digit (ISO/IEC 7812): every second digit doubled, from the right."""
     doubled = [sum(divmod(2 * int(one), 10)) for one in digits[-2::-2]]
     return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
 def _has_iban_digits(written: str) -> bool:
-    """Whether the check digits are right (ISO 7064, mod 97-10): letters count from 10, the first four go last."""
+    """Whether the check digits are right (ISO 7064, mod 97-10): letters count from 10, and the first four go last."""
     plain = "".join(filter(str.isalnum, written))
     return int("".join(str(int(one, 36)) for one in plain[4:] + plain[:4])) % 97 == 1

@@ -1,4 +1,4 @@
-"""The function words of languages, and by them the language of texts."""
+"""The function words of languages, and guessing the language of texts by them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = [
     "stop_words",
 ]
 
-_ENOUGH = 0.25  # of the words of English texts, tickets and tweets too, more than this are function words: .39 to .55
-_TELLING = 0.12  # of the words of texts in any language with a list, more than this are in it, and fewer in others'
-_FEWEST = 20  # words; fewer say nothing
+_ENOUGH = 0.25  # a larger share of function words means English: they are 39 to 55% of the words, even in tweets
+_TELLING = 0.12  # a text has a larger share of its own language's function words, and a smaller one of others'
+_FEWEST = 20  # fewer words say nothing
 _MOST = 20_000
-_LISTED = 0.5  # of the function words of a language, that an embedding of it has at least
-_WITHOUT = {"he"}  # whose lists agree on no word
-_NEARLY = 0.9  # of the letters of texts are in texts without a letter that English lacks
-_WORD = 16  # letters, more than most words have
-_GAPS = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))  # of English: what is no letter
+_LISTED = 0.5  # an embedding has at least this share of its language's function words
+_WITHOUT = {"he"}  # languages whose two lists have no word in common
+_NEARLY = 0.9  # the share of characters in ASCII texts from which texts count as plain
+_WORD = 16  # letters: more than most words have
+_GAPS = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))  # turns non-letters into spaces
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 
@@ -45,7 +45,7 @@ def stop_words() -> frozenset[str]:
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the codes (ISO 639-1) of the languages whose function words are known."""
+    """Return the codes (ISO 639-1) of the languages with a list of function words."""
     import stop_words as second  # noqa: PLC0415 - rarely needed
     import stopwordsiso  # noqa: PLC0415
 
@@ -57,9 +57,9 @@ def languages() -> tuple[str, ...]:
 def function_words(language: str) -> frozenset[str]:
     """Return the function words of a language, in lower case.
 
-    English has a list of its own. For others a word counts if the lists of two packages (stopwordsiso and stop-words)
-    both name it: either alone has words such as *war* and *money* among them, and what is on the list is released as it
-    is.
+    English has its own list. For other languages a word counts only if the lists of two packages (stopwordsiso and
+    stop-words) both have it: each alone also has words such as *war* and *money*, and listed words are released as they
+    are.
 
     Examples
     --------
@@ -70,33 +70,33 @@ def function_words(language: str) -> frozenset[str]:
         return stop_words()
     if language not in languages():
         raise OptionError(
-            f"there is no list of function words for the language {language!r}, only for: {', '.join(languages())}; "
-            "give a list in `stop_words`, or set `select` to all."
+            f"there is no list of function words for the language {language!r}, only for {', '.join(languages())}; "
+            "give a list as `stop_words`, or set `select` to all."
         )
     import stop_words as second  # noqa: PLC0415 - rarely needed
     import stopwordsiso  # noqa: PLC0415
 
     both = {word.lower() for word in stopwordsiso.stopwords(language)}
     both &= {word.lower() for word in second.get_stop_words(language)}
-    # A list is looked up word by word, as texts are cut up: "d'" and "aujourd'hui" are not one word there.
-    plain = {word for word in both if len(word) > 1 and word.isascii() and word.isalpha()}  # one word, as most are
+    # Entries must be single words as texts are cut: "aujourd'hui" is not one word.
+    plain = {word for word in both if len(word) > 1 and word.isascii() and word.isalpha()}  # surely one word
     cut = (tokenise(word, apart=()).keys for word in both - plain)
     return frozenset(plain | {keys[0] for keys in cut if len(keys) == 1 and not keys[0].isdigit()})
 
 
 class Language(NamedTuple):
-    """What language texts are in: a code, "" if that cannot be said, and what share of the words told it."""
+    """The language of texts: a code, or "" if it is unclear, and the share of words that are its function words."""
 
     name: str
     share: float
 
 
 def language_of(texts: Iterable[str]) -> Language:
-    """Say what language texts are in, by their function words.
+    """Guess the language of texts by their function words.
 
-    Function words make up about half of running text and are in few languages' lists at once, so a few short texts
-    are enough. Texts without any (names, codes, lists of products) have no language that could be told, and neither
-    have texts in a script other than Latin whose language has no list: these are "?".
+    Function words make up about half of running text, and few are shared by several languages, so a few short texts are
+    enough. Texts without function words (names, codes, lists of products) have no recognisable language. Texts in
+    another script than Latin whose language has no list get "?".
 
     Examples
     --------
@@ -108,7 +108,7 @@ def language_of(texts: Iterable[str]) -> Language:
     texts = list(islice(texts, _MOST))
     plain = " ".join(text for text in texts if text.isascii())
     words = plain[: _MOST * _WORD].lower().translate(_GAPS).split(maxsplit=_MOST)[:_MOST]
-    # Soon seen, of most texts, and by no more function words than below: the others have few words beside these.
+    # A shortcut for most texts. It needs at least as many function words as the full check below.
     is_plain = _NEARLY * sum(map(len, texts)) <= len(plain)
     if is_plain and len(words) >= _FEWEST and (english := _share(words, stop_words())) >= _ENOUGH / _NEARLY:
         return Language("en", english)
@@ -134,9 +134,9 @@ def language_of(texts: Iterable[str]) -> Language:
 
 
 def language_of_words(words: Container[str]) -> str:
-    """Return the language of the vocabulary of an embedding, "" if that cannot be told.
+    """Return the language of an embedding's vocabulary, or "" if it is unclear.
 
-    It is the one most of whose function words the vocabulary has.
+    It is the language with the largest share of its function words in the vocabulary.
     """
     lists = ((function_words(one), one) for one in languages())
     share, name = max((sum(word in words for word in listed) / len(listed), one) for listed, one in lists)
@@ -144,7 +144,7 @@ def language_of_words(words: Container[str]) -> str:
 
 
 def language_name(language: str) -> str:
-    """Return what a language is called in English."""
+    """Return the English name of a language."""
     import stop_words as second  # noqa: PLC0415 - rarely needed
 
     return "in another script" if language == "?" else str(second.LANGUAGE_MAPPING.get(language, language)).capitalize()

@@ -1,4 +1,4 @@
-"""Which word of a vocabulary a word of a text is taken for, by its spelling or by its base form."""
+"""Looks up the words of a text in a vocabulary, by their spelling or base form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wordveil.text.tokens import apart_as, tokenise, visible_key
 
 __all__ = ["BaseForms", "Lookup"]
 
-# WordNet's "rules of detachment": an ending, and what replaces it in the base form (see morphy(7WN)).
+# WordNet's "rules of detachment": an ending, and its replacement in the base form (see morphy(7WN)).
 _ENDINGS = {
     "noun": "s: ses:s xes:x zes:z ches:ch shes:sh men:man ies:y",
     "verb": "s: ies:y es:e es: ed:e ed: ing:e ing:",
@@ -20,9 +20,9 @@ _RULES = {part: [rule.split(":") for rule in rules.split()] for part, rules in _
 
 
 class BaseForms:
-    """Finds the base forms of an inflected English noun or verb.
+    """Finds the base forms of inflected English nouns and verbs.
 
-    Irregular forms come from WordNet's lists in a folder, ``noun.exc`` and ``verb.exc``, regular ones from its rules.
+    Irregular forms come from WordNet's lists, ``noun.exc`` and ``verb.exc`` in a folder; regular forms from its rules.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,7 +35,7 @@ class BaseForms:
             self._irregular[part] = {form: bases for form, *bases in (line.split() for line in lines if line)}
 
     def of(self, word: str) -> Iterator[tuple[str, str]]:
-        """Yield the part of speech and the base form of every possibility, irregular ones first."""
+        """Yield every possible part of speech and base form, irregular ones first."""
         for part in _RULES:
             for base in self._irregular[part].get(word, ()):
                 yield part, base
@@ -46,9 +46,9 @@ class BaseForms:
 
 
 class Lookup:
-    """Looks a word up as it is written, then by its key, without invisible characters, and by its base forms.
+    """Looks up a word as written, then by its key, then without invisible characters, then by its base forms.
 
-    Base forms are tried only if the vocabulary consists of them.
+    Base forms are tried only if the vocabulary consists of base forms.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Lookup:
         self._bases = None if vocabulary.forms is None else BaseForms(vocabulary.forms)
 
     def id(self, word: str, key: str) -> int | None:
-        """Return the id of a word with this key, from `tokenise` or `lookup_key`; None if it is outside."""
+        """Return the id of a word with this key (see `lookup_key`), or None if it is outside the vocabulary."""
         found = self._get(word)
         if found is None:
             found = self._get(key)
@@ -77,9 +77,10 @@ class Lookup:
         return found
 
     def head(self, entity: str, apart: Collection[str]) -> str:
-        """Return the word that stands for a whole name, so that one draw replaces it: the last that is known.
+        """Return the word that stands for a whole name, so that one draw can replace it.
 
-        Without one, it is the last word of all, and what is set apart, such as an address, stands for itself.
+        It is the last word in the vocabulary, or else the last word. Something set apart, such as an address, stands
+        for itself.
         """
         pieces, keys = tokenise(entity, apart)
         words = pieces[1::2]

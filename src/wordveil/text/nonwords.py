@@ -1,4 +1,4 @@
-"""What becomes of identifiers, values and markup, which are set apart from the words of a text."""
+"""Replaces identifiers, values and markup, which are set apart from the words of a text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wordveil.text.numbers import DATE_ORDERS, Mover, read_value
 
 __all__ = ["IDENTIFIERS", "MARKUP", "NUMBERS", "NonWords", "Numbering", "drop"]
 
-#: What may become of identifiers, of numbers, amounts, dates and times, and of markup.
+#: The options for identifiers; for numbers, amounts, dates and times; and for markup.
 IDENTIFIERS = ("placeholder", "drop", "veil", "selected")
 NUMBERS = ("placeholder", "metric", "digits", "drop")
 MARKUP = ("keep", "drop")
@@ -24,14 +24,14 @@ Numbers = Callable[[str, str], int]
 
 
 class Numbering:
-    """Numbers the identifiers of each kind as they come, the same for the same one."""
+    """Numbers the identifiers of each kind in order; the same identifier always gets the same number."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], int] = {}
         self._of_kind: Counter[str] = Counter()
 
     def __call__(self, kind: str, same: str) -> int:
-        """Return the number of an identifier, given by what all its spellings share."""
+        """Return the number of an identifier; `same` is what all its spellings share."""
         if (kind, same) not in self._seen:
             self._of_kind[kind] += 1
             self._seen[kind, same] = self._of_kind[kind]
@@ -39,10 +39,7 @@ class Numbering:
 
 
 class NonWords:
-    """Says what is set apart from the words of a text, and what is written in its place.
-
-    `Veil` says what the options are.
-    """
+    """Decides what is set apart from the words of a text, and what replaces it; `Veil` documents the options."""
 
     def __init__(
         self,
@@ -60,16 +57,14 @@ class NonWords:
         }  # fmt: skip
         for option, (value, values) in choices.items():
             if value not in values:
-                raise OptionError(f"{option} cannot be {value!r}; choose one of {', '.join(values)}.")
+                raise OptionError(f"unknown {option} {value!r}; choose one of {', '.join(values)}.")
         if (numbers == "metric") != (numbers_epsilon is not None):
             raise OptionError("`numbers='metric'` and `numbers_epsilon` go together: give both or neither.")
         if numbered and identifiers not in ("placeholder", "selected"):
-            raise OptionError(
-                "only placeholders are numbered: set `identifiers` to placeholder, or leave out `numbered`."
-            )
+            raise OptionError("`numbered` needs placeholders: set `identifiers` to placeholder, or leave it out.")
         self.identifiers, self.numbers, self.markup, self.numbered = identifiers, numbers, markup, numbered
         self.mover = None if numbers_epsilon is None else Mover(numbers_epsilon, date_order)
-        #: The kinds that are set apart; the words of others are veiled, all of them, and their digits redrawn.
+        #: The kinds that are set apart; all words of other kinds are veiled, and their digits redrawn.
         self.apart = frozenset(
             kind
             for kind in KINDS
@@ -77,7 +72,7 @@ class NonWords:
         )
 
     def describe(self) -> dict[str, Any]:
-        """Say what the options are, in plain values."""
+        """Describe the options in plain values."""
         moved = {} if self.mover is None else {
             "numbers_epsilon": float(self.mover.rate), "date_order": self.mover.order,
         }  # fmt: skip
@@ -87,8 +82,8 @@ class NonWords:
         }  # fmt: skip
 
     def released(self) -> list[str]:
-        """Say what of identifiers, values and markup is released, in sentences."""
-        told = {
+        """Return sentences about what is released of identifiers, values and markup."""
+        identifiers = {
             "placeholder": "Where an identifier stood and of which kind it was (an e-mail address, a card) is "
             "released, and nothing else of it" + (", but which are the same." if self.numbered else "."),
             "drop": "Where an identifier was left out can often be told from what is around it.",
@@ -105,10 +100,10 @@ class NonWords:
             "drop": "Where a number was left out can often be told from what is around it.",
         }[self.numbers]
         marks = "Names of HTML's elements, entities that stand for no letter, and headers of mails are released."
-        return [told, values, *([marks] if self.markup == "keep" else [])]
+        return [identifiers, values, *([marks] if self.markup == "keep" else [])]
 
     def shape(self, kind: str, written: str) -> str:
-        """Return what of something set apart its replacement depends on, the moved value aside."""
+        """Return what the replacement of something set apart depends on, besides the value that is shifted."""
         if kind == "MARKUP":
             return f"markup {markup_kept(written) if self.markup == 'keep' else ''}"
         if kind in VALUES and self.mover is not None and not is_placeholder(written):
@@ -117,17 +112,17 @@ class NonWords:
         return f"{kind} {_same(kind, written)}" if self.numbered and kind not in VALUES else kind
 
     def moved(self, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Return which of the things found, given with their kinds, are values to move."""
+        """Return the values to shift among what was found, given with their kinds."""
         return [one for one in found if one[0] in VALUES and not is_placeholder(one[1])] if self.mover else []
 
     def move(self, values: Sequence[tuple[str, str]], entropy: Entropy) -> list[str | None]:
-        """Move values one by one; None for what cannot be read as a value."""
+        """Shift values; None for those that cannot be read."""
         return self.mover.move(values, entropy) if self.mover and values else []
 
     def write(self, found: Sequence[tuple[str, str]], moved: Iterator[str | None], number: Numbers) -> list[str]:
-        """Return what replaces each of what was found in one text, given with its kind; empty for what is dropped.
+        """Return the replacement of everything found in a text, given with its kind; "" for what is dropped.
 
-        Of `moved` comes what the values of the text were moved to, and of `number` the number of an identifier.
+        `moved` yields the shifted values of the text, and `number` returns the number of an identifier.
         """
         written = []
         for kind, original in found:
@@ -149,7 +144,7 @@ def _same(kind: str, written: str) -> str:
 
 
 def drop(pieces: list[str], places: Collection[int]) -> None:
-    """Leave out what stands at some places, with the space before it; what would then touch is kept apart."""
+    """Drop the pieces at some places, with the space before each, but keep their neighbours apart."""
     for place in places:
         pieces[place] = ""
         before, after, is_last = pieces[place - 1], pieces[place + 1], place + 2 == len(pieces)

@@ -1,20 +1,20 @@
-"""Values moved a little: numbers, amounts, dates and times with metric privacy of their own.
+"""Shifts numbers, amounts, dates and times, with metric privacy of their own.
 
-A value is read as a place on a line or a ring of whole steps, moved by exact discrete Laplace noise, and written in the
-form it had:
+A value is read as an integer step on a line or a ring, shifted by exact discrete Laplace noise, and written in its
+original form:
 
-- a number or an amount on a logarithmic scale from 0 on, 20 steps to a factor of 10 (12% each), up to 10^15 of its
-  last decimals;
-- a date by days, one without a year on a ring of 366 days, one without a day by months;
-- a time of day on a ring of 144 steps of ten minutes.
+- a number or an amount: a logarithmic scale starting at 0, with 20 steps per factor of 10 (12% each), up to 10^15 in
+  units of its last decimal;
+- a date: days; without a year, a ring of 366 days; without a day, months;
+- a time of day: a ring of 144 steps of ten minutes.
 
-Proof. With ``a = e^-ε`` the noise x has probability ∝ ``a^|x|``, the same for every value, so that moving ``v`` and
-``v'`` to the same place has probabilities whose ratio is at most ``a^-|v-v'|``: ε for each step between them. Stopping
-at the end of a line, going round a ring and writing the result look at the moved place and the form alone. ∎
+Proof. With ``a = e^-ε``, the noise x has probability ∝ ``a^|x|``, the same for every value. So the probabilities of
+moving ``v`` and ``v'`` to the same step have a ratio of at most ``a^-|v-v'|``: ε for each step between them. Clamping
+to a line, wrapping round a ring and writing the result depend only on the shifted step and the form. ∎
 
-The form is released: the sign, the currency and its place, the suffix (k, m, bn), how many decimals there are and their
-mark, the order and marks of a date, and whether a time has seconds or a.m. and p.m. Everything that would depend on the
-value is not kept: marks between thousands, leading zeros, short names of months, and time zones.
+The form is released: the sign, the currency and its position, the suffix (k, m, bn), the number of decimals and their
+mark, the order and marks of a date, and whether a time has seconds or a.m. and p.m. Nothing else that depends on the
+value is kept: no thousands separators, leading zeros, short names of months or time zones.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from wordveil.noise import Entropy, discrete_laplace, exact_rate, laplace_radius
 
 __all__ = ["DATE_ORDERS", "Mover", "Place", "read_value"]
 
-#: How dates such as 3/4/2021 are read: the day first, or the month.
+#: How dates such as 3/4/2021 are read: day first or month first.
 DATE_ORDERS = ("dmy", "mdy")
 
-_STEPS = 20  # to a factor of 10
+_STEPS = 20  # per factor of 10
 _DECADES = 15
 _CORE = regex.compile(r"\d+(?:[.,'’\u00a0\u2009\u202f\u066b\u066c]\d+)*")
 _MONTHS = [
@@ -61,11 +61,11 @@ _MONTH_FIRST = regex.compile(r"(\p{L}{3,9})\.?\s+(?:(\d{1,2})(?:st|nd|rd|th)?(?:
 _CLOCK = regex.compile(
     r"(?i)(T?)(\d{1,2})(?:[:h](\d{2})(:\d{2}(?:[.,]\d+)?)?)?(?:\s?([ap])\.?m\.?)?(?:Z|\s?[+\-]\d{2}:?\d{2})?"
 )
-_OLDEST, _YOUNGEST = 1950, 2049  # what two digits of a year can mean
+_OLDEST, _YOUNGEST = 1950, 2049  # the years that two digits stand for
 
 
 class Place(NamedTuple):
-    """Where a value lies on its scale, and how another place is written in its form."""
+    """A value as a step on its scale, with the function that writes another step in the same form."""
 
     step: int
     first: int
@@ -74,16 +74,16 @@ class Place(NamedTuple):
     write: Callable[[int], str]
 
     def moved(self, steps: int) -> str:
-        """Write the value this many steps away."""
+        """Return the value this many steps away, as text."""
         if self.is_ring:
             return self.write((self.step + steps) % (self.last + 1))
         return self.write(min(max(self.step + steps, self.first), self.last))
 
 
 class Mover:
-    """Moves values with metric privacy.
+    """Shifts values with metric privacy.
 
-    `epsilon`: the loss per step. `order`: how dates such as 3/4/2021 are read (dmy, mdy).
+    `epsilon` is the loss per step; `order` is how dates such as 3/4/2021 are read (dmy, mdy).
 
     Examples
     --------
@@ -97,13 +97,13 @@ class Mover:
         self.order = order
 
     def move(self, values: Sequence[tuple[str, str]], entropy: Entropy) -> list[str | None]:
-        """Move values, each given with its kind; None for what cannot be read as one."""
+        """Shift values, each given with its kind; None for those that cannot be read."""
         noise = discrete_laplace(self.rate, len(values), entropy).tolist()
         places = [read_value(kind, written, self.order) for kind, written in values]
         return [None if place is None else place.moved(steps) for place, steps in zip(places, noise, strict=True)]
 
     def sentence(self) -> str:
-        """Say what is promised of values."""
+        """Return the guarantee for values, in a sentence."""
         return (
             f"Numbers, amounts, dates and times have a promise of their own: e^{float(self.rate):g} for each step "
             "between two of one form, where a step is 12% of a number or an amount, a day of a date (a month where it "
@@ -112,7 +112,7 @@ class Mover:
 
 
 def read_value(kind: str, written: str, order: str = "dmy") -> Place | None:
-    """Read a value of this kind; None where it cannot be read.
+    """Read a value of this kind; return None if it cannot be read.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def read_value(kind: str, written: str, order: str = "dmy") -> Place | None:
     ('1 March 2021', '28 February 2021')
     """
     if any(unicodedata.category(one) == "Cn" for one in written):
-        return None  # digits that Python does not know yet
+        return None  # digits newer than Python's Unicode tables
     if kind == "DATE":
         return _date(written, order)
     return _time(written) if kind == "TIME" else _number(written)
@@ -131,7 +131,7 @@ def _number(written: str) -> Place | None:
     core = _CORE.search(written)
     before, after = ("", "") if core is None else (written[: core.start()], written[core.end() :])
     if core is None or any(unicodedata.category(one)[0] == "N" for one in before + after):
-        return None  # fractions and other signs for numbers
+        return None  # fractions and other numeric characters
     is_ordinal = after in ("st", "nd", "rd", "th")
     marks = [one for one in core.group() if not one.isdecimal()]
     digits = [str(unicodedata.decimal(one)) for one in core.group() if one.isdecimal()]
@@ -140,7 +140,7 @@ def _number(written: str) -> Place | None:
         behind = len(core.group()) - core.group().rindex(marks[-1]) - 1
         decimals = behind if behind != 3 or len(marks) > 1 or digits[0] == "0" else 0
     mark, last = marks[-1] if decimals else "", _STEPS * _DECADES
-    units = int("".join(digits))  # of the last decimal
+    units = int("".join(digits))  # in units of the last decimal
 
     def write(step: int) -> str:
         count = str(round(10 ** (step / _STEPS) - 1)).rjust(decimals + 1, "0")

@@ -1,10 +1,10 @@
-"""Draw once: equal words of one scope get one draw, so that its loss counts once however often the word comes.
+"""Draws equal words of a scope once, so that their loss counts once, however often the word occurs.
 
-A scope is a record, a person or a file. In a record, which is veiled in one piece, equal words are gathered and share
-their draw. A person's records may lie anywhere, in other batches, worker processes or machines, or behind a crash; and
-to remember what was drawn for whom would take memory without bound. So there the randomness of a draw follows from a
-secret of the job, the scope and the word, by a keyed hash: anyone who has the secret makes the same draw again. What is
-remembered saves time and nothing else. See docs/guarantees.md, "Draw once", for what is promised, and the proof.
+A scope is a record, a person or a file. A record is veiled in one piece, so its equal words are gathered and share
+their draw. A person's records may be in other batches, worker processes or machines, or come after a crash, and
+remembering every draw would take unbounded memory. So for wider scopes, the randomness of a draw is derived from a
+secret of the job, the scope and the word, by a keyed hash: whoever has the secret makes the same draw again. Caching
+draws only saves time. See docs/guarantees.md, "Draw once", for the guarantee and its proof.
 """
 
 from __future__ import annotations
@@ -27,45 +27,45 @@ from wordveil.text.replacing import OutsideWords, random_digits
 
 __all__ = ["SCOPES", "Once", "Shared"]
 
-#: In what equal words may be drawn once.
+#: The scopes in which equal words may be drawn once.
 SCOPES = ("record", "person", "file")
 
-_BYTES = 32  # of the secret
-_PURPOSE = b"wordveil once"  # so that no other use of the hash gives the same
-_REMEMBERED = 1 << 18  # draws, then all are forgotten
+_BYTES = 32  # the length of the secret
+_PURPOSE = b"wordveil once"  # separates this use of the hash from all others
+_REMEMBERED = 1 << 18  # cached draws, after which all are forgotten
 
 Word = TypeVar("Word", str, tuple[str, str])
 Drawn = TypeVar("Drawn")
 
 
 class Shared(NamedTuple):
-    """Draws for some words, equal ones of one scope alike."""
+    """Draws for words; equal words of a scope have the same draw."""
 
     ids: NDArray[np.int64]
-    first: NDArray[np.int64]  # which of them are the first of their scope, here, for their word
+    first: NDArray[np.int64]  # the indices of the first occurrence of each distinct word of a scope
 
 
 class Once:
-    """Makes equal words of one scope share a draw.
+    """Makes equal words of a scope share a draw.
 
     Parameters
     ----------
     scope : {"record", "person", "file"}
-        What a scope is: one record; all records with the same `Document.scope`, whichever batch, process or machine
-        they come to; or, unless a scope is given, all.
+        The scope: one record; all records with the same `Document.scope`, in any batch, process or machine; or all
+        records, unless they have a scope.
     seed : int, optional
-        Makes the secret of a scope wider than a record reproducible, for experiments. Otherwise it is fresh.
+        Makes the secret reproducible, for experiments. Default: a fresh secret.
 
     Attributes
     ----------
     scope : str
-        What a scope is.
+        The scope.
     is_seeded : bool
-        Whether a seed was given, so that nothing is promised.
+        Whether a seed was given, so that nothing is guaranteed.
     secret : bytes
-        What the draws of scopes wider than a record follow from. Anyone with it and the release can find the words, so
-        it must be kept like the text, and forgotten when the last record is veiled. A copy in another process has the
-        same one.
+        The secret that the draws of scopes wider than a record are derived from. Anyone with it and the release can
+        find the words, so protect it like the text, and discard it when the last record is veiled. Copies in other
+        processes have the same secret.
     """
 
     def __init__(self, scope: str, *, seed: int | None = None) -> None:
@@ -85,30 +85,30 @@ class Once:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether draws follow from the secret, which they do beyond a record."""
+        """Whether draws are derived from the secret, as they are in scopes wider than a record."""
         return self.scope != "record"
 
     def go_on_with(self, secret: bytes) -> None:
-        """Take the secret with which a job was begun."""
+        """Use the secret with which a job was started."""
         self.secret, self._remembered = secret, {}
 
     def for_way(self, way: str) -> Once:
-        """Return what draws by the same secret for one way of veiling, given by its digest.
+        """Return a copy with the same secret for one way of veiling, given by its digest.
 
-        Draws at another ε, or by another mechanism, then follow from other random bits: the losses of two releases add
-        up only where their draws are independent.
+        With another ε or mechanism, draws are then derived from independent random bits: the losses of two releases
+        add up only if their draws are independent.
         """
         found = copy(self)
         found._way, found._remembered = bytes.fromhex(way), {}
         return found
 
     def check(self, scope: Hashable) -> None:
-        """Refuse a text that does not say whose it is where that is needed."""
+        """Raise an InputError if a text lacks the scope that it needs."""
         if scope is None and self.scope == "person":
             raise InputError("once='person' needs the scope of every text: who it is by or about.")
 
     def groups(self, scopes: Sequence[Hashable]) -> list[int]:
-        """Return numbers of the scopes of texts, equal ones alike; without one, a text is a record of its own."""
+        """Number the scopes of texts; a text without one is a record of its own if the scope is a record."""
         numbers: dict[Hashable, int] = {}
         apart = self.scope == "record"
         return [
@@ -117,7 +117,7 @@ class Once:
         ]
 
     def digests(self, scopes: Sequence[Hashable]) -> list[bytes]:
-        """Return for each text what stands for its scope, from which it cannot be found without the secret."""
+        """Return a keyed digest of each scope."""
         return [self._hash(b"scope", "" if scope is None else str(scope)) for scope in scopes]
 
     def words(
@@ -128,8 +128,8 @@ class Once:
         digests: Sequence[bytes],
         entropy: Entropy,
     ) -> Shared:
-        """Draw for words, each of the scope of this number and digest."""
-        # As they come, so that a seed draws the same as it would without a scope.
+        """Draw for words; `groups` are the numbers of their scopes, and `digests` the scopes' digests by number."""
+        # In order of occurrence, so that a seed draws the same as it would without a scope.
         first, place = first_uses(groups, ids, len(mechanism.space))
         if not self.is_keyed:
             return Shared(mechanism.draw(ids[first], entropy)[place], first)
@@ -140,7 +140,7 @@ class Once:
         if new.size:
             known[new] = mechanism.draw_each(ids[first][new], [keys[number] for number in new.tolist()])
             if len(self._remembered) + len(new) > _REMEMBERED:
-                self._remembered.clear()  # it costs time to draw them again, and nothing else
+                self._remembered.clear()  # drawing them again only costs time
             self._remembered.update((keys[number][-16:], int(known[number])) for number in new[:_REMEMBERED].tolist())
         return Shared(known[place], first)
 
@@ -175,7 +175,7 @@ class Once:
         digests: Sequence[bytes],
         entropy: Entropy,
     ) -> list[str | None]:
-        """Move values, each given with its kind; those that are written alike are moved together."""
+        """Shift values, each given with its kind; equal spellings are shifted together."""
         different = list(dict.fromkeys(zip(groups, values, strict=True)))
 
         def fresh(_: int) -> list[str | None]:
@@ -190,7 +190,7 @@ class Once:
         self, words: Sequence[str], groups: Sequence[int], digests: Sequence[bytes], entropy: Entropy
     ) -> list[str]:
         """Draw digits for numbers."""
-        # In a record too each number has its own length, so they are drawn in the order in which they first come.
+        # Numbers differ in length, so in a record they are drawn in the order of their first occurrence.
         lengths = {pair: len(pair[1]) for pair in zip(groups, words, strict=True)}
 
         def fresh(_: int) -> list[str]:
@@ -202,10 +202,10 @@ class Once:
         return self._alike(b"number", words, groups, digests, fresh, again)
 
     def numbering(self, groups: Sequence[int], digests: Sequence[bytes]) -> list[Callable[[str, str], int]]:
-        """Return for each text what numbers its identifiers, given by kind and spelling: the same in all of a scope.
+        """Return, for each text, a function that numbers identifiers by kind and spelling, the same within a scope.
 
-        In a record they are counted. Those of a wider scope may come anywhere and in any order, so that their numbers
-        follow from the secret, with enough digits that two identifiers of one scope almost never share one.
+        In a record they are counted. In a wider scope texts come in any order, so the numbers are derived from the
+        secret, with enough digits that two identifiers of a scope almost never share one.
         """
         if not self.is_keyed:
             counted: dict[int, Numbering] = {}
@@ -229,24 +229,24 @@ class Once:
         fresh: Callable[[int], list[Drawn]],
         again: Callable[[bytes, Word], Drawn],
     ) -> list[Drawn]:
-        """Give equal words of one scope the same draw: one of `fresh`, or the one that follows from a seed."""
+        """Give equal words of a scope the same draw: one of `fresh`, or one derived from a seed."""
         pairs = list(zip(groups, words, strict=True))
         different = list(dict.fromkeys(pairs))
         if self.is_keyed:
-            drawn = [again(self._hash(kind + digests[group], _told(word)), word) for group, word in different]
+            drawn = [again(self._hash(kind + digests[group], _text(word)), word) for group, word in different]
         else:
             drawn = fresh(len(different))
         of_pair = dict(zip(different, drawn, strict=True))
         return [of_pair[pair] for pair in pairs]
 
     def _hash(self, kind: bytes, text: str) -> bytes:
-        """Return 64 bytes, the same for the same things, that look random to anyone without the secret."""
-        # Ways and digests have a fixed length, and kinds begin differently, so that no two things are written alike.
-        told = self._way + kind + b"\0" + text.encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(told, key=self.secret, person=_PURPOSE).digest()
+        """Return 64 bytes derived from the kind and text, which look random to anyone without the secret."""
+        # The encoding is unambiguous: ways and digests have a fixed length, and no kind is a prefix of another.
+        message = self._way + kind + b"\0" + text.encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(message, key=self.secret, person=_PURPOSE).digest()
 
 
-def _told(word: str | tuple[str, str]) -> str:
+def _text(word: str | tuple[str, str]) -> str:
     return word if isinstance(word, str) else " ".join(word)  # the first, a kind, has no spaces
 
 

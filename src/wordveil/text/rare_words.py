@@ -1,26 +1,25 @@
-"""Which words of a text are rare where they stand, by a private model of which words follow which.
+"""Finds words that are rare in their context, by a differentially private model of word sequences.
 
-A word is judged after the words just before it that are left alone themselves: those are released as they are, so the
-choice depends on nothing hidden but the word itself. If it depended on the true words before, a word that is left
-alone would reveal the veiled word before it ("York", left alone, says "New").
+A word is judged by the words just before it that are left alone themselves. Those are released as they are, so the
+choice depends on nothing hidden but the word itself. If it depended on veiled words, a word left alone could reveal the
+veiled word before it ("York", left alone, reveals "New").
 
 The model is a differentially private tree of word sequences (after Chen, Acs & Castelluccia 2012). A record is what one
-person gave: a text, or several that belong together. Records are cut to their first ``words`` words, and sequences of
-one, two, … words are counted along a tree: the children of a sequence are the sequences one word longer. Every count
-that is read has noise added; a sequence whose noisy count is below a threshold is dropped and never extended, so that
-the noise is spent on what is frequent.
+person contributed: one or more texts. Records are cut to their first ``words`` words, and sequences of one, two, …
+words are counted along a tree, in which the children of a sequence are one word longer. Every count is read with noise.
+A sequence whose noisy count is below a threshold is dropped and never extended, so that the budget is spent on frequent
+sequences.
 
-Proof. Two sets of records differ by one record. It has at most ``L = words`` places, and what starts at a place
-counts, on every level, for one node of the tree: those of one path from the root. With two-sided geometric noise of
-rate ``ε_v/L`` at node ``v``, the probabilities of all noisy counts together differ by at most
-``exp(Σ_v ε_v·|Δ_v|/L)``, which is at most ``exp(Σ_places Σ_{v on its path} ε_v/L) <= exp(L·ε/L)`` as long as the
-``ε_v`` of every path sum to at most ε. They do: each child takes part of what its parent has left. Which nodes are
-read depends on noisy counts and the public vocabulary alone. ∎ The noise is a whole number, so there are no low digits
-to give the counts away.
+Proof. Consider two sets of records that differ by one record. It has at most ``L = words`` places, and the words from a
+place on count, on every level, for one node: the nodes of one path from the root. With two-sided geometric noise of
+rate ``ε_v/L`` at node ``v``, the joint probabilities of all noisy counts differ by a factor of at most
+``exp(Σ_v ε_v·|Δ_v|/L)``, which is at most ``exp(Σ_places Σ_{v on its path} ε_v/L) <= exp(L·ε/L)`` if the ``ε_v`` of
+every path sum to at most ε. They do: each child takes a part of what its parent has left. Which nodes are read depends
+only on noisy counts and the public vocabulary. ∎ The noise is an integer, so no low-order digits reveal the counts.
 
-How the remaining ε is shared out follows the paper: the height of the tree below a node is estimated from its noisy
-count and the largest transition probability of its longest released suffix (the Markov assumption), and each level
-takes an equal share. The threshold lets, on average, one of the words that do not occur pass by chance.
+The remaining ε is divided as in the paper: the height of the tree below a node is estimated from its noisy count and
+the largest transition probability of its longest released suffix (the Markov assumption), and each level takes an equal
+share. The threshold is such that, on average, one word that does not occur passes by chance.
 """
 
 from __future__ import annotations
@@ -46,14 +45,14 @@ _Gram = tuple[int, ...]
 
 
 class NgramTree:
-    """Noisy counts of sequences of words.
+    """Noisy counts of word sequences.
 
     Parameters
     ----------
     vocabulary : Vocabulary
-        The public words; all others count as one more word.
+        The public words; all others count as one further word.
     epsilon : float
-        The privacy loss for a whole record.
+        The privacy loss of a whole record.
     longest : int
         The length of the longest sequences: the height of the tree.
     words : int
@@ -88,7 +87,7 @@ class NgramTree:
         return sum(map(len, self._children.values()))
 
     def ids(self, keys: Sequence[str]) -> list[int]:
-        """Return the ids of words by their lookup keys; all unknown words share the last id."""
+        """Return the ids of words, given by their lookup keys; all unknown words share the last id."""
         get, unknown = self.vocabulary.ids.get, self._count_words - 1
         return [get(key, unknown) for key in keys]
 
@@ -98,9 +97,9 @@ class NgramTree:
         Parameters
         ----------
         records : iterable of str or sequence of str
-            The private records: the text of each, or its texts, which count together as one person's.
+            The private records, each as one text or several.
         entropy : Entropy, optional
-            Where the noise comes from.
+            The source of the noise.
         """
         entropy = entropy or Entropy()
         self.secure = entropy.secure
@@ -125,7 +124,7 @@ class NgramTree:
         return self
 
     def _read(self, records: Iterable[str | Sequence[str]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the ids of all words that count, and for each how many words are left from it to its text's end."""
+        """Return the ids of all words that count, and for each the number of words from it to the end of its text."""
         ids, left = array("i"), array("i")
         for record in records:
             room = self.words
@@ -137,7 +136,7 @@ class NgramTree:
         return np.frombuffer(ids, np.int32) if ids else np.empty(0, np.int32), np.array(left, dtype=np.int32)
 
     def _height(self, gram: _Gram, noisy: int, left: float, length: int) -> int:
-        """Estimate how many levels of children the node will have, this one included."""
+        """Estimate how many levels the subtree of a node will have."""
         most = self.longest - length + 1
         largest = self._largest_transition(gram[1:])
         if not gram or largest is None:
@@ -164,19 +163,19 @@ class NgramTree:
     ) -> dict[int, int]:
         """Add noise to the count of every word of the vocabulary and keep those above the threshold.
 
-        Of the words that occur at all, the ids and the counts are given.
+        `words` and `counts` are the ids and counts of the words that occur.
         """
         rate = share / self.words
         threshold = self._threshold(share)
         noisy = counts + _geometric(rate, len(words), entropy) - _geometric(rate, len(words), entropy)
         kept = {int(word): int(count) for word, count in zip(words, noisy, strict=True) if count >= threshold}
-        # The words that do not occur are far too many to draw for one by one: how many of them pass is binomial, which
-        # ones is uniform, and by how much is geometric again.
+        # There are too many words that do not occur to draw noise for each. How many of them pass is binomial, which
+        # ones is uniform, and their excess over the threshold is geometric.
         absent = self._count_words - len(words)
         passing = int(entropy.generator.binomial(absent, math.exp(-rate * threshold) / (1.0 + math.exp(-rate))))
         if passing:
             kept |= self._by_chance(set(words.tolist()), passing, threshold, rate, entropy)
-        return dict(sorted(kept.items()))  # in another order, those that occur would stand first
+        return dict(sorted(kept.items()))  # sorted, because otherwise the words that occur would come first
 
     def _by_chance(
         self, present: set[int], passing: int, threshold: int, rate: float, entropy: Entropy
@@ -192,14 +191,13 @@ class NgramTree:
     def transition(self, before: Sequence[str], word: str) -> float:
         """Return the probability of a word after others.
 
-        It is the word's share of what the tree counted after the longest suffix of `before` that it knows. Where the
-        tree has not kept the word there, it is the word's probability after a shorter suffix, times the share of what
-        was counted but not kept.
+        It is the word's share of the counts after the longest suffix of `before` in the tree. If the tree has not kept
+        the word there, it is the probability after a shorter suffix, times the share of counts that were not kept.
         """
         return self.transition_of(tuple(self.ids(before)), self.ids([word])[0])
 
     def transition_of(self, before: _Gram, word: int) -> float:
-        """Return what `transition` returns, for ids."""
+        """Return the `transition` of ids."""
         context, left = before[-(self.longest - 1) :] if self.longest > 1 else (), 1.0
         while context:
             size = self._children.get(context[:-1], {}).get(context[-1])
@@ -213,7 +211,7 @@ class NgramTree:
         return left * common[word] / self._kept[()] if word in common else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tree as plain values: ids of public words and noisy counts, all covered by its ε."""
+        """Return the tree as plain values: public ids and noisy counts, all covered by its ε."""
         return {
             "epsilon": self.epsilon,
             "longest": self.longest,
@@ -224,7 +222,7 @@ class NgramTree:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any], vocabulary: Vocabulary) -> NgramTree:
-        """Restore a tree from `to_dict`, with the same vocabulary."""
+        """Restore a tree from `to_dict`; the vocabulary must be the same."""
         tree = cls(vocabulary, epsilon=plain["epsilon"], longest=plain["longest"], words=plain["words"])
         tree.secure = bool(plain["secure"])
         tree._children = {
@@ -235,7 +233,7 @@ class NgramTree:
 
 
 class _Places:
-    """Every place of the records, with the node of the tree that the words from there on lead to."""
+    """Every place of the records, with the node of the tree that its words lead to."""
 
     def __init__(self, ids: NDArray[np.int32], left: NDArray[np.int32], count_words: int) -> None:
         self._ids, self._left, self._count_words = ids, left, count_words
@@ -256,7 +254,7 @@ class _Places:
         return list(zip(words, np.split(counts, cuts), strict=True))
 
     def go_on(self, length: int, parents: list[int], words: list[int]) -> None:
-        """Move to the nodes of the next level, given by parent and word; forget places that lead to none."""
+        """Move to the nodes of the next level, given by parent and word; drop places that lead to none."""
         kept = np.array(parents, dtype=np.int64) * self._count_words + np.array(words, dtype=np.int64)
         order = np.argsort(kept)
         steps = self._steps(length)
@@ -268,19 +266,20 @@ class _Places:
 
 
 def _geometric(rate: float, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw whole numbers from 0 on, each ``exp(-rate)`` times as likely as the one before it."""
+    """Draw integers from 0, each ``exp(-rate)`` times as likely as the one before it."""
     return np.floor(np.log(entropy.uniform(count)) / -rate).astype(np.int64)
 
 
 class RareWords:
-    """Finds the words of a text that are unlikely where they stand, for the selection ``rare``.
+    """Finds the words of a text that are unlikely in their context, for the selection ``rare``.
 
-    A word outside the tree's vocabulary is always rare: that such words are frequent says nothing about this one.
+    A word outside the tree's vocabulary is always rare: such words share one id, whose frequency says nothing about
+    this word.
 
     Parameters
     ----------
     tree : NgramTree
-        The model of what is likely.
+        The model of likely words.
     below : float
         A word is rare if its transition probability is below this.
 
@@ -315,7 +314,7 @@ class RareWords:
         return chosen
 
     def describe(self) -> dict[str, Any]:
-        """Say how words are chosen, in plain values."""
+        """Describe how words are chosen, in plain values."""
         return {
             "tree_epsilon_per_record": self.tree.epsilon,
             "tree_height": self.tree.longest,
@@ -326,9 +325,9 @@ class RareWords:
         }
 
     def sentence(self) -> str:
-        """Say in one sentence what is promised about the choice of words."""
+        """Return the guarantee about the choice of words, in a sentence."""
         if not self.tree.secure:
-            return "Which words are common was learnt with a seed, so nothing is promised about the choice of words."
+            return "Which words are common was learnt with a seed, so nothing is guaranteed about the choice of words."
         return (
             "Which words are common was learnt under differential privacy: adding or removing a record changes the "
             f"probability of any choice in other records by a factor of at most e^{self.tree.epsilon:g}."
@@ -336,6 +335,6 @@ class RareWords:
 
     @property
     def fingerprint(self) -> str:
-        """A SHA-256 of the tree and of how it is used."""
-        told = json.dumps([self.tree.to_dict(), len(self.tree.vocabulary), self.below])
-        return hashlib.sha256(told.encode()).hexdigest()
+        """A SHA-256 digest of the tree and the threshold."""
+        settings = json.dumps([self.tree.to_dict(), len(self.tree.vocabulary), self.below])
+        return hashlib.sha256(settings.encode()).hexdigest()

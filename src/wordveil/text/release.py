@@ -1,4 +1,4 @@
-"""What comes out of a veil, and what of a text it leaves as it is."""
+"""The release: a veiled text with its guarantee and counts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from wordveil.guarantee import Guarantee
 
 __all__ = ["Counts", "Release", "Replacement", "Shape"]
 
-_SHOWN = 60  # how many characters of a text its repr shows
-#: How a notebook shows what replaced a word, by the field of `Counts` that counts it.
+_SHOWN = 60  # characters of the text in the repr
+#: The meaning and the style of replaced words in a notebook, by the field of `Counts` that counts them.
 _MARKS = {
     "drawn": ("drawn by the mechanism", "background:#cfe8ff;color:#000"),
     "outside": ("outside the vocabulary, replaced", "background:#ffe2b8;color:#000"),
@@ -24,31 +24,32 @@ _MARKS = {
 
 @dataclass(frozen=True)
 class Counts:
-    """What happened to how many words. The counts are exact, so keep them with those who may see the original.
+    """How many words were replaced, left alone or dropped.
 
-    There is no count of words that came out unchanged: that would reveal something about the draws themselves.
+    The counts are exact and not private, so show them only to those who may see the original. Words that stayed are not
+    counted, because that would reveal something about the draws.
 
     Attributes
     ----------
     words : int
         All words of the text.
     left_alone : int
-        Not selected, released as they are.
+        Not selected, so released as they are.
     drawn : int
         Replaced by the mechanism.
     outside : int
-        Not in the vocabulary, replaced by a draw that does not depend on them.
+        Outside the vocabulary, replaced by a draw that does not depend on them.
     numbers : int
-        Numbers, amounts, dates and times, replaced or left out.
+        Numbers, amounts, dates and times, replaced or dropped.
     identifiers : int
-        Addresses, links, handles, phones and other identifiers, replaced or left out.
+        Addresses, links, handles, phones and other identifiers, replaced or dropped.
     dropped : int
-        Not in the vocabulary, left out.
+        Outside the vocabulary, dropped.
     kept_raw : int
-        Not in the vocabulary, released as they are.
+        Outside the vocabulary, released as they are.
     repeated : int
-        Of those drawn, how many took the draw of an equal word of their text, or of another text of their record; 0
-        unless equal words are drawn once.
+        Of the drawn words, how many reused the draw of an equal word of their text or record; 0 unless equal words are
+        drawn once.
     """
 
     words: int = 0
@@ -66,40 +67,40 @@ class Counts:
 
     @property
     def veiled(self) -> int:
-        """How many words were replaced or dropped."""
+        """The number of words that were replaced or dropped."""
         return self.drawn + self.outside + self.numbers + self.identifiers + self.dropped
 
     @property
     def draws(self) -> int:
-        """How many draws the mechanism made: one for each drawn word, or for each that differs where drawn once."""
+        """The number of draws that the mechanism made."""
         return self.drawn - self.repeated
 
     @property
     def losing(self) -> int:
-        """How many words count where losses add up: those veiled, equal ones once where they are drawn once."""
+        """The number of words whose losses add up: the veiled ones, equal words that were drawn once counted once."""
         return self.veiled - self.repeated
 
     @property
     def coverage(self) -> float | None:
-        """The share of the selected words that the space knows, itself or by base form; None if none was selected.
+        """The share of the selected words that are in the vocabulary, itself or by base form; None if none is selected.
 
-        Numbers and identifiers are not counted.
+        Numbers and identifiers do not count.
         """
         selected = self.words - self.left_alone - self.numbers - self.identifiers
         return self.drawn / selected if selected else None
 
     def to_dict(self) -> dict[str, int]:
         """Return the counts as plain values."""
-        return dict(self.__dict__)  # `asdict` copies deeply, which takes longer than many a draw
+        return dict(self.__dict__)  # much faster than `asdict`, which copies deeply
 
 
 _numbers_of = attrgetter(*(field.name for field in fields(Counts)))
 
 
 class Replacement(NamedTuple):
-    """Where one word was replaced: places in characters of the input and of the output.
+    """The span of a replaced word in the original and in the released text, in characters.
 
-    A word listed here has not necessarily changed: the draw may have returned the original.
+    The word has not necessarily changed: the draw may have returned the original.
     """
 
     start: int
@@ -109,7 +110,7 @@ class Replacement(NamedTuple):
 
 
 class Release:
-    """A veiled text and what is promised about it. Holds nothing of the original but the lengths of its pieces.
+    """A veiled text with its guarantee. Of the original it holds only the lengths of its pieces.
 
     In a notebook it shows the text with the replaced words marked.
 
@@ -118,9 +119,9 @@ class Release:
     text : str
         The veiled text.
     guarantee : Guarantee
-        What is promised for each veiled word.
+        The guarantee for each veiled word.
     counts : Counts
-        What happened to how many words.
+        How many words were replaced, left alone or dropped.
     """
 
     __slots__ = ("_new_lengths", "_old_lengths", "_places", "counts", "guarantee", "text")
@@ -134,27 +135,26 @@ class Release:
         lengths: tuple[list[int], list[int]],
     ) -> None:
         self.text, self.guarantee, self.counts = text, guarantee, counts
-        self._places = (
-            places  # of drawn words, of words outside the vocabulary, of numbers, of identifiers, of dropped words
-        )
+        # In this order: drawn words, words outside the vocabulary, numbers, identifiers, dropped words.
+        self._places = places
         self._old_lengths, self._new_lengths = lengths
 
     @property
     def replacements(self) -> list[Replacement]:
-        """Every replaced word, in the order of the text."""
+        """The replaced words, in the order of the text."""
         old, new = list(accumulate(self._old_lengths)), list(accumulate(self._new_lengths))
         return [Replacement(old[p - 1], old[p], new[p - 1], new[p]) for p in sorted(self._places)]
 
     @property
     def kinds(self) -> list[str]:
-        """What each of the replacements was: drawn, outside, numbers, identifiers or dropped."""
+        """The kind of each of the `replacements`: drawn, outside, numbers, identifiers or dropped."""
         kind_of = self._kind_of
         return [kind_of.get(place, "dropped") for place in sorted(self._places)]
 
     @property
     def _kind_of(self) -> dict[int, str]:
         kinds = [kind for kind in _MARKS for _ in range(getattr(self.counts, kind))]
-        return dict(zip(self._places, kinds, strict=False))  # places beyond those counts are of dropped words
+        return dict(zip(self._places, kinds, strict=False))  # any further places are of dropped words
 
     def __str__(self) -> str:
         return self.text
@@ -178,27 +178,26 @@ class Release:
             for kind, (meaning, style) in _MARKS.items()
             if (count := getattr(self.counts, kind))
         )
-        told = f"{key} · " if key else ""
+        key += " · " if key else ""
         return (
             f'<div style="white-space:pre-wrap">{"".join(parts)}</div>'
-            f"<small>{told}left alone {self.counts.left_alone:,}. {escape(self.guarantee.sentence())}</small>"
+            f"<small>{key}left alone {self.counts.left_alone:,}. {escape(self.guarantee.sentence())}</small>"
         )
 
 
 class Shape(NamedTuple):
-    """What a veil does not hide of a text: its promise compares only texts of one shape.
+    """What a veil does not hide of a text. The guarantee compares only texts with the same shape.
 
-    Words left alone and everything between words are in it as they are. In the place of a veiled word is only what the
-    draw depends on besides the word: whether it is in the vocabulary, outside it or a number of some length, and its
-    capitals where they are copied.
+    It holds the words left alone and everything between words. For a veiled word it holds only what the output depends
+    on besides the word: whether it is in the vocabulary, outside it or a number of some length, and its capitals if
+    they are copied.
 
     Attributes
     ----------
     parts : tuple of str
-        The pieces of the text, each with a sign of its kind.
+        The pieces of the text, each with a mark of its kind.
     drawn : int
-        How many of them are words of the vocabulary that are drawn; texts of one shape can differ in these and still
-        be told apart a little.
+        The number of draws for words of the vocabulary, in which texts of the same shape may differ.
     """
 
     parts: tuple[str, ...]

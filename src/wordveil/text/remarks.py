@@ -1,7 +1,7 @@
-"""Warnings before a release goes out: where its promise holds but protects little.
+"""Warnings about a release whose guarantee holds but protects little.
 
-None of these changes the promise or the report. They are made in one place, so that every way in (Python, the command,
-Spark) says the same.
+They change neither the guarantee nor the report. They are made in one place, so that Python, the command line and Spark
+give the same warnings.
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ if TYPE_CHECKING:
 
 __all__ = ["KEEPS_ALL", "kept_share", "remarks", "told_before"]
 
-#: Where this share of the words comes out as it went in, the release is the text, and there is nothing to promise.
+#: If at least this share of the words stays, the release is practically the text, and guarantees nothing.
 KEEPS_ALL = 0.99
-#: Where more of the words stay than this, or more of the frequent ones, an attacker needs no skill: taking words as
-#: they stand is right more often than not. A prior that favours frequent words can keep nearly all of them, and few
-#: enough of the others that all words together stay below. Which words are frequent everybody knows.
+#: If more than this share of the words, or of the frequent words, stays, an attacker needs no skill: taking every word
+#: as it stands is right more often than not. Frequent words are checked separately, because a prior that favours them
+#: can keep nearly all of them while keeping few of the others.
 _KEEPS_MANY = 0.5
-_KNOWS_FEW, _KNOWS_FEWER = 0.8, 0.5  # shares of the words to veil that the space knows
-_TRIED = 400  # draws that tell which share is kept, to within a few per cent
+_KNOWS_FEW, _KNOWS_FEWER = 0.8, 0.5  # shares of the words to veil that are in the vocabulary
+_TRIED = 400  # draws for estimating the share that stays, to within a few per cent
 
-#: The shares that are kept of all words and of the frequent ones.
+#: The shares of all words and of the frequent words that stay.
 _KEPT: WeakKeyDictionary[Mechanism[Any], tuple[float, float]] = WeakKeyDictionary()
 
 
 def kept_share(mechanism: Mechanism[Any]) -> float:
-    """Return about which share of the veiled words of ordinary text comes out as it went in.
+    """Estimate the share of the veiled words of ordinary text that stays.
 
-    Counted on a few hundred draws for content words as frequent as in ordinary text, the same every time: no text has
-    a part in it.
+    It is counted on a few hundred draws for typical content words, always the same ones. It depends on no text.
     """
     return _kept(mechanism)[0]
 
 
 def _kept(mechanism: Mechanism[Any]) -> tuple[float, float]:
     if len(mechanism.space) == 1:
-        return 0.0, 0.0  # whatever is asked, the answer is the same
+        return 0.0, 0.0  # every draw gives the only word, which reveals nothing
     if mechanism not in _KEPT:
         words = OutsideWords(mechanism.space)
         ids = words.typical(_TRIED)
@@ -53,7 +52,7 @@ def _kept(mechanism: Mechanism[Any]) -> tuple[float, float]:
 
 
 def told_before(veil: Veil) -> list[str]:
-    """Say what is known to be wrong before anything is veiled."""
+    """Return the warnings that can be given before anything is veiled."""
     kept, frequent = _kept(veil.mechanism)
     said = []
     if veil.selection.is_narrow:
@@ -64,21 +63,20 @@ def told_before(veil: Veil) -> list[str]:
         )
     if kept > _KEEPS_MANY:
         said.append(
-            f"At ε = {veil.mechanism.epsilon:g} about {kept:.0%} of the veiled words come out as they went in, so an "
-            f"attacker who takes every word as it stands is right for about {kept:.0%} of them, and others do better. "
-            "Choose a smaller ε."
+            f"At ε = {veil.mechanism.epsilon:g} about {kept:.0%} of the veiled words stay, so an attacker who takes "
+            f"every word as it stands is right for about {kept:.0%} of them, and others do better. Choose a smaller ε."
         )
     elif frequent > _KEEPS_MANY:
         said.append(
-            f"At ε = {veil.mechanism.epsilon:g} about {frequent:.0%} of the frequent words, those that make up half of "
-            f"ordinary text, come out as they went in, and {kept:.0%} of all veiled words: an attacker who takes words "
-            "as they stand gets most of the frequent ones. Choose a smaller ε, or another prior."
+            f"At ε = {veil.mechanism.epsilon:g} about {frequent:.0%} of the frequent words, which make up half of "
+            f"ordinary text, stay, and {kept:.0%} of all veiled words. An attacker who takes every word as it stands "
+            "gets most of the frequent ones. Choose a smaller ε, or another prior."
         )
     return said
 
 
 def remarks(veil: Veil, counts: Counts) -> list[str]:
-    """Say what is wrong with a release, given what became of its words."""
+    """Return the warnings about a release, given its counts."""
     said = told_before(veil)
     if not counts.words:
         return [*said, "There was no word to veil: check that this is the column or file that you meant."]
@@ -88,7 +86,7 @@ def remarks(veil: Veil, counts: Counts) -> list[str]:
             f"None of the {counts.words:,} words was veiled, so the text was released as it is: check the selection "
             f"({veil.selection.kind}).",
         ]
-    if counts.words == counts.numbers + counts.identifiers:  # a column of ids: the one with the text was meant
+    if counts.words == counts.numbers + counts.identifiers:  # probably a column of ids, given by mistake
         said.append(
             "There were numbers and identifiers only, no words: check that this is the column or file that you meant."
         )

@@ -1,10 +1,10 @@
-"""How a replacement is written, and what replaces a word outside the vocabulary.
+"""How replacements are written, and what replaces words outside the vocabulary.
 
-The vocabulary decides how a word is spelt. By default the first letter becomes a capital where a sentence begins,
-judged by the punctuation alone; whether the original had a capital plays no part.
+Words are spelt as in the vocabulary. By default the first letter is capitalised at the start of a sentence, judged by
+punctuation alone; whether the original had a capital does not matter.
 
-A word outside the vocabulary is by default replaced by a draw that does not depend on it: a word of the vocabulary from
-a public prior, or, for a number, as many random digits.
+By default a word outside the vocabulary is replaced by a draw that does not depend on it: a word of the vocabulary from
+a public prior, or, for a number, the same number of random digits.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from wordveil.text.selection import stop_words
 
 __all__ = ["CASES", "POLICIES", "WRITERS", "OutsideWords", "capitals_of", "random_digits"]
 
-#: What may become of a selected word outside the vocabulary.
+#: What to do with a selected word outside the vocabulary.
 POLICIES = ("replace", "drop", "keep")
 
 
 def capitals_of(word: str) -> str:
-    """Return which letters of a word are capitals, as far as ``case="copy"`` copies them: all, first or none."""
+    """Return the capitals of a word that ``case="copy"`` copies: all, first or none."""
     if word.isupper() and len(word) > 1:
         return "all"
     return "first" if word[:1].isupper() else "none"
@@ -56,7 +56,7 @@ def _like_original(pieces: list[str], place: int, word: str) -> str:
     return _as_listed(pieces, place, word)
 
 
-#: How each case writes a word, given the pieces of the text and the place it goes to.
+#: How each case writes a word, given the pieces of the text and the word's place.
 WRITERS: dict[str, Callable[[list[str], int, str], str]] = {
     "sentence": _by_position,
     "lower": _as_listed,
@@ -66,7 +66,7 @@ CASES = tuple(WRITERS)
 
 
 class OutsideWords:
-    """Draws content words of a space, frequent ones more often, that depend on nothing but how many are wanted."""
+    """Draws content words of a space by their frequency, independently of any text."""
 
     def __init__(self, space: Space) -> None:
         stop = stop_words()
@@ -76,24 +76,24 @@ class OutsideWords:
         self._sums = np.cumsum(self._shares[self._ids])
 
     def typical(self, count: int) -> NDArray[np.int64]:
-        """Return this many words, as frequent as draws would be: the same ones every time."""
+        """Return `count` words with typical frequencies, always the same ones."""
         aim = (np.arange(count) + 0.5) / count * self._sums[-1]
         return np.asarray(self._ids[np.searchsorted(self._sums, aim)])
 
     def are_frequent(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which of the words are among the most frequent ones that make up half of the draws."""
+        """Return which words are frequent: among the most frequent ones that make up half of the draws."""
         falling = np.sort(self._shares[self._ids])[::-1]
         least = falling[np.searchsorted(np.cumsum(falling), 0.5 * self._sums[-1])]
         return np.asarray(self._shares[ids] >= least)
 
     def draw(self, count: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Draw the ids of this many words."""
+        """Draw the ids of `count` words."""
         aim = entropy.uniform(count) * self._sums[-1]
         return np.asarray(self._ids[np.searchsorted(self._sums, aim)])
 
 
 def random_digits(lengths: list[int], entropy: Entropy) -> list[str]:
-    """Draw a number of each of these lengths."""
+    """Draw random digits of each of these lengths."""
     digits = "".join(map(str, entropy.generator.integers(0, 10, sum(lengths)).tolist()))
     ends = np.cumsum(lengths).tolist()
     return [digits[end - length : end] for end, length in zip(ends, lengths, strict=True)]

@@ -1,4 +1,4 @@
-"""The privacy report: what was promised, what was done, and what is not protected."""
+"""The privacy report: what is guaranteed, what was done, and what is not protected."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OUTSIDE = {
     "keep": "Words outside the vocabulary are released as they are, including names, numbers and rare words.",
 }
 
-# How a release differs from the texts that were attacked in advance, where all but function words were veiled.
+# How a release differs from the texts on which attackers were measured, where all but function words were veiled.
 _DIFFERS = "Fewer words are veiled here than there, and the clear words around them help an attacker."
 _DIFFERS_BY = {
     "content": "",
@@ -60,9 +60,9 @@ _REPEATED = {
 
 
 class Report(dict[str, Any]):
-    """The privacy report of one or many releases: a dictionary of plain values, ready for JSON.
+    """The privacy report of one or more releases: a dictionary of plain values, ready for JSON.
 
-    Its counts are exact and not private: keep it with those who may see the original. `Veil.report` makes it.
+    Its counts are exact and not private, so show it only to those who may see the original. `Veil.report` makes it.
 
     Examples
     --------
@@ -79,9 +79,9 @@ class Report(dict[str, Any]):
 
     @classmethod
     def of(cls, veil: Veil, counts: Counts, longest: int) -> Report:
-        """Make the report of texts that were veiled one by one, from the sum of their counts.
+        """Make the report of texts from the sum of their counts.
 
-        `longest` is the number of veiled words in the text that had most of them: the worst case over a document.
+        `longest` is the largest number of veiled words in a text, for the worst-case loss over a document.
         """
         return cls(
             {
@@ -101,7 +101,7 @@ class Report(dict[str, Any]):
         )
 
     def sentences(self) -> list[str]:
-        """Say the report in sentences for a person."""
+        """Return the report as sentences."""
         counts, longest = self["counts"], self["document"]["veiled_words_in_the_longest"]
         lines = [self["guarantee"]["sentence"], *([self["rare"]["promise"]] if "rare" in self else [])]
         lines += [self["numbers_promise"]] if "numbers_promise" in self else []
@@ -138,7 +138,7 @@ class Report(dict[str, Any]):
 
 
 def _document(veil: Veil, longest: int) -> dict[str, Any]:
-    """Say what the promise comes to over the text with most veiled words, whose losses add up."""
+    """Return the loss over the text with the most veiled words, whose losses add up."""
     promise, facts = veil.guarantee, {"veiled_words_in_the_longest": longest}
     if promise.notion is Notion.APPROXIMATE:
         return {
@@ -157,13 +157,13 @@ def _document(veil: Veil, longest: int) -> dict[str, Any]:
 
 
 def _numbers(veil: Veil) -> dict[str, str]:
-    """Say what is promised of moved values, unless a seed allows them to be moved back."""
+    """Return the guarantee for shifted values, unless a seed allows them to be shifted back."""
     mover = veil.nonwords.mover
     return {"numbers_promise": mover.sentence()} if mover is not None and not veil.is_seeded else {}
 
 
 def _attackers(veil: Veil) -> dict[str, Any]:
-    """Say what the strongest attacker got who was tried in advance, under the same mechanism and ε."""
+    """Return the figures of the strongest attacker measured in advance, for the same mechanism and ε."""
     if veil.guarantee.notion is Notion.NONE:
         return {"strongest": None, "sentences": ["Nothing is guaranteed, so any attacker may be right."]}
     prose = on_prose(veil.mechanism)

@@ -1,4 +1,4 @@
-"""Which words of a text are veiled."""
+"""Selects the words of a text to veil."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from wordveil.text.tokens import Tokens, apart_as, lookup_key, tokenise, visible
 
 __all__ = ["SELECTIONS", "Document", "Selection", "choose_whole", "stop_words"]
 
-#: The selections that need no model; ``rare`` needs one of all texts.
+#: The selections that need no model; ``rare`` needs a model of all texts.
 SELECTIONS = ("content", "all", "spans", "marked", "words")
 _KINDS = (*SELECTIONS, "rare")
 _MARKUP = placeholder("MARKUP")
 
 _MARK = regex.compile(r"(\[\[|\]\])")
-_UNPAIRED = "the marks [[ and ]] of a text must come in pairs and cannot be nested."
+_UNPAIRED = "the marks [[ and ]] must come in pairs and cannot be nested."
 
 Spans = tuple[tuple[int, int], ...]
 
 
 class Document(NamedTuple):
-    """A text to veil, with the spans to veil in it where the selection needs them.
+    """A text to veil, with the spans to veil in it if the selection needs them.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Document(NamedTuple):
     spans : tuple of (start, end), optional
         Character offsets; every word that overlaps a span is veiled.
     scope : hashable, optional
-        What the text belongs to, where equal words are drawn once: texts with the same scope share their draws. With
-        ``once="record"`` it says which texts make a record, and these must follow one another.
-        With ``once="person"`` it says whose text it is. It is used as a string, under a keyed hash, and not kept.
+        Texts with the same scope share their draws, if equal words are drawn once. With ``once="record"``, consecutive
+        texts with the same scope make a record. With ``once="person"``, it is the person whose text it is. It is used
+        as a string, under a keyed hash, and not kept.
     """
 
     text: str
@@ -49,22 +49,22 @@ class Document(NamedTuple):
     scope: Hashable = None
 
     def __repr__(self) -> str:
-        # A text is private until it is veiled.
+        # The text is private, so it is not shown.
         return f"<Document: {len(self.text):,} characters, {len(self.spans or ()):,} spans>"
 
 
 def _check_list(option: str, words: object) -> None:
-    if isinstance(words, (str, bytes)):  # which would be a list of its letters
+    if isinstance(words, (str, bytes)):  # a string is also a collection of strings: its letters
         raise OptionError(f"{option} must be a list of words; give a single word as a list of one.")
     if words is not None and not (isinstance(words, Collection) and all(isinstance(word, str) for word in words)):
         raise OptionError(f"{option} must be a list of strings.")
 
 
 class Selection:
-    """Chooses the words to veil; `Veil` says what each kind is.
+    """Chooses the words to veil; `Veil` documents the kinds.
 
-    Marks are taken out of the text. An entry of a list that has several words ("New York", "O'Brien") matches these
-    words in this order.
+    Marks are removed from the text. An entry of a list with several words ("New York", "O'Brien") matches these words
+    in this order.
     """
 
     def __init__(
@@ -77,14 +77,14 @@ class Selection:
         if kind not in _KINDS:
             raise OptionError(f"unknown selection {kind!r}; choose one of {', '.join(_KINDS)}.")
         if (kind == "words") != (words is not None):
-            raise OptionError("`select='words'` and `words`, a list, go together: give both or neither.")
+            raise OptionError("`select='words'` and the list `words` go together: give both or neither.")
         _check_list("words", words)
         if words is not None and not words:
             raise OptionError("the list of words is empty, so nothing would be veiled.")
         if (kind == "rare") != (rare is not None):
             raise OptionError("`select='rare'` and a RareWords model of all texts go together: give both or neither.")
         if left_alone is not None and kind != "content":
-            raise OptionError("stop_words belong to `select='content'`: leave them out, or select that.")
+            raise OptionError("stop_words only applies to `select='content'`.")
         _check_list("stop_words", left_alone)
         self.kind, self.rare = kind, rare
         self.left_alone = stop_words() if left_alone is None else frozenset(map(lookup_key, left_alone))
@@ -95,11 +95,11 @@ class Selection:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it leaves everything alone that nobody pointed at, be it a word or not."""
+        """Whether everything not pointed out is left alone, words and non-words alike."""
         return self.kind in ("spans", "marked", "words")
 
     def prepare(self, document: Document) -> Document:
-        """Turn marks in the text into spans, and check the spans where they are needed."""
+        """Turn marks in the text into spans, and check that spans are given if and only if they are needed."""
         if not isinstance(document.text, str):
             raise InputError(f"a text must be a string, not {type(document.text).__name__}.")
         if document.spans is not None and self.kind != "spans":
@@ -127,7 +127,7 @@ class Selection:
         return _overlapping(tokens, spans or ())
 
     def _listed(self, tokens: Tokens) -> list[bool]:
-        # A soft hyphen must not hide a word from the list, while it keeps one from passing for a function word.
+        # A soft hyphen must not hide a word from the list. (It does keep a word from counting as a function word.)
         keys = [visible_key(key) for key in tokens.keys]
         chosen = [
             apart_as(key) is not None and any(self._listed(tokenise(tokens.pieces[2 * place + 1], apart=())))
@@ -141,7 +141,7 @@ class Selection:
 
 
 def choose_whole(text: str, tokens: Tokens, chosen: list[bool]) -> list[bool]:
-    """Choose also all words of the identifiers of a text, which are cut into words."""
+    """Choose also all words inside the identifiers of a text."""
     ends = list(accumulate(map(len, tokens.pieces)))
     starts, stops = ends[0::2], ends[1::2]
     chosen = list(chosen)
@@ -154,7 +154,7 @@ def choose_whole(text: str, tokens: Tokens, chosen: list[bool]) -> list[bool]:
 
 
 def _content(tokens: Tokens, left_alone: frozenset[str]) -> list[bool]:
-    """Choose all words but those that are spelt and written as function words are."""
+    """Choose all words but those that are spelt and written like function words."""
     pieces, keys = tokens
     last = len(keys) - 1
     chosen = []
@@ -174,7 +174,7 @@ def _content(tokens: Tokens, left_alone: frozenset[str]) -> list[bool]:
 def _keys(listed: str) -> tuple[str, ...]:
     keys = tuple(visible_key(key) for key in tokenise(listed, apart=()).keys)
     if not keys:
-        raise OptionError("every entry of a word list must hold a word.")
+        raise OptionError("every entry of a word list must contain a word.")
     return keys
 
 

@@ -1,15 +1,14 @@
-"""Words of a text, and the text between them.
+"""Cuts a text into words and the text between them.
 
 A *word* is a run of letters, marks and digits; a run without a letter is a *number*. Everything else (spaces,
-punctuation, symbols, emoji) lies between words and survives as it is. What counts as one word never depends on which
-words a vocabulary happens to have:
+punctuation, symbols, emoji) is between words and is kept. What counts as one word never depends on the vocabulary:
 
-- What has the form of an identifier, a value or markup (`wordveil.text.identifiers`) is one word, set apart: its key is
-  that of its kind, such as ``<EMAIL>``, which no word has.
-- Elsewhere hyphens, slashes and dots separate: "state-of-the-art" is four words, "U.S." two.
-- An English clitic is a word of its own, looked up by what it stands for: "don't" is *do* + *not*, "we'll" is *we* +
-  *will*, "Ann's" is *Ann* + *is*. Any other apostrophe separates: "o'clock" is two words.
-- "a" and "i" are looked up as "an" and "me", since embeddings are often made without single letters.
+- An identifier, a value or markup (`wordveil.text.identifiers`) is one word, set apart. Its key is that of its kind,
+  such as ``<EMAIL>``, which no other word has.
+- Elsewhere hyphens, slashes and dots separate words: "state-of-the-art" is four words, "U.S." two.
+- An English clitic is a word of its own, looked up as what it stands for: "don't" is *do* + *not*, "we'll" is *we* +
+  *will*, "Ann's" is *Ann* + *is*. Any other apostrophe separates words: "o'clock" is two words.
+- "a" and "i" are looked up as "an" and "me", because embeddings often lack single letters.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
 _CLITICS = {"s": "is", "re": "are", "ve": "have", "ll": "will", "d": "would", "m": "am"}
 _BEFORE_NOT = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _SINGLE = {"a": "an", "i": "me"}
-_LONGEST_COMPOSED = 256  # putting combining marks in order takes a time that grows with the square of their number
+_LONGEST_COMPOSED = 256  # sorting combining marks takes quadratic time
 
 
 class Tokens(NamedTuple):
-    """A text cut up: ``pieces`` joined give the text again; every second one, from the second on, is a word."""
+    """A text cut into pieces, which joined give the text again; words are at the odd indices."""
 
-    pieces: list[str]  # what lies before the first word, the first word, what lies between it and the second, …
-    keys: list[str]  # what each word is looked up as
+    pieces: list[str]  # the text before the first word, the first word, the text before the second word, …
+    keys: list[str]  # the lookup key of each word
 
 
 def tokenise(text: str, apart: Collection[str] = KINDS) -> Tokens:
-    """Cut a text into words and what lies between.
+    """Cut a text into words and the text between them.
 
     Parameters
     ----------
     text : str
         The text.
     apart : collection of str
-        The kinds of identifiers that are set apart as one word each; the others are cut into words as well.
+        The kinds of identifiers to set apart as one word each; other kinds are cut into words.
 
     Examples
     --------
@@ -84,8 +83,8 @@ def tokenise(text: str, apart: Collection[str] = KINDS) -> Tokens:
 
 
 def set_apart(text: str, apart: Collection[str]) -> list[Identifier]:
-    """Find what is one word each, of these kinds."""
-    # An address in several words ("ann [at] home [dot] net") would show its function words, were it cut up.
+    """Find the identifiers of these kinds, which count as one word each."""
+    # If an address in several words ("ann [at] home [dot] net") were cut up, its function words would be released.
     return [
         one
         for one in find_identifiers(text)
@@ -101,7 +100,7 @@ def apart_as(key: str) -> str | None:
 
 
 def cut_words(text: str) -> Tokens:
-    """Cut a text in which nothing is set apart."""
+    """Cut a text into words, setting nothing apart."""
     pieces: list[str] = _WORD.split(text)
     if "'" in text or "’" in text:
         return _cut_apostrophes(pieces)
@@ -109,9 +108,9 @@ def cut_words(text: str) -> Tokens:
 
 
 def lookup_key(word: str) -> str:
-    """Return what a word is looked up as: lower case and composed; invisible characters stay, as part of it.
+    """Return the lookup key of a word: lower case and NFKC-normalised; invisible characters are part of it.
 
-    A run of more than 256 characters, which no vocabulary has, is only made lower case.
+    A run of more than 256 characters, which no vocabulary has, is only lowercased.
     """
     is_composed = word.isascii() or len(word) > _LONGEST_COMPOSED
     lowered = word.lower() if is_composed else unicodedata.normalize("NFKC", word).lower()
@@ -119,7 +118,7 @@ def lookup_key(word: str) -> str:
 
 
 def visible_key(key: str) -> str:
-    """Return a key without soft hyphens, joiners and other invisible characters, unless there is nothing else in it.
+    """Return a key without soft hyphens, joiners and other invisible characters, unless it has no others.
 
     Examples
     --------
@@ -130,7 +129,7 @@ def visible_key(key: str) -> str:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is made of digits and the like alone."""
+    """Whether a word has only digits, other numeric characters and marks."""
     return _NUMBER.fullmatch(word) is not None
 
 
@@ -149,7 +148,7 @@ def _cut_apostrophes(pieces: list[str]) -> Tokens:
 
 
 def _parts(word: str) -> tuple[list[str], list[str], list[str]]:
-    """Cut a word at its apostrophes into words, what lies between them, and their keys."""
+    """Cut a word at its apostrophes; return the words, the text between them, and their keys."""
     *_, mark, tail = _APOSTROPHE.split(word)
     stem = word[: -len(tail) - 1]
     if tail.lower() == "t" and stem[-1:].lower() == "n" and len(stem) > 1:

@@ -1,4 +1,4 @@
-"""From text to veiled text: words, selection, draws, and text again."""
+"""The veil: rewrites texts with one mechanism."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from wordveil.text.selection import Document, Selection, Spans
 
 __all__ = ["BATCH_WORDS", "Veil"]
 
-#: How many words are drawn together: a word that occurs often costs little more than one that occurs once.
+#: The words drawn together: in a large batch, a frequent word costs little more than one that occurs once.
 BATCH_WORDS = 1 << 18
 _FIRST_BATCH = 1 << 12
 _DEFAULT_SPACE = "glove-50k"
 
 _KEYED = (
     "Draws follow from a secret of the job by a keyed hash (BLAKE2b): the promise is for attackers who cannot break it "
-    "and do not have the secret, which is forgotten when the job is done."
+    "and do not have the secret, which is discarded when the job is done."
 )
 
 
@@ -52,16 +52,16 @@ class Veil:
     Parameters
     ----------
     mechanism : Mechanism or str, optional
-        What replaces words: a mechanism from `wordveil.mechanism`, or the name of one to make with `epsilon` and
-        `space`. The default is ``graph``.
+        The mechanism that replaces words, from `wordveil.mechanism`, or the name of one to make with `epsilon` and
+        `space`. Default: ``graph``.
     epsilon : float, optional
         The privacy loss per unit of the mechanism's distance; required unless `mechanism` is a mechanism already.
         4 is a good start for the default mechanism.
     space : Space, str or Path, optional
-        The words to draw from: a space, the name of a bundled one or an embedding file. The default is ``glove-50k``.
+        The words to draw from: a space, the name of a bundled one, or an embedding file. Default: ``glove-50k``.
     select : {"content", "all", "spans", "marked", "words", "rare"}
-        Which words are veiled: all but function words, all, those in given spans, those marked ``[[so]]`` in the
-        text, those of a list, or those that are unlikely where they stand.
+        Which words are veiled: all but function words, all, those in given spans, those marked ``[[like this]]`` in the
+        text, those of a list, or those that are unlikely in their context.
     words : collection of str, optional
         The list, for ``select="words"``.
     rare : RareWords, optional
@@ -69,54 +69,55 @@ class Veil:
     language : str
         The language of the texts (ISO 639-1), whose function words ``select="content"`` leaves alone.
     stop_words : collection of str, optional
-        The words that ``select="content"`` leaves alone instead.
+        The words that ``select="content"`` leaves alone, instead of the language's function words.
     oov : {"replace", "drop", "keep"}
-        What becomes of a selected word outside the vocabulary: replaced by a draw that does not depend on it, left
-        out, or kept, which leaves no guarantee.
+        What to do with a selected word outside the vocabulary: replace it by a draw that does not depend on it, drop
+        it, or keep it, which voids the guarantee.
     identifiers : {"placeholder", "drop", "veil", "selected"}
-        What becomes of e-mail addresses, links, handles, phones, cards and other identifiers, wherever they stand: a
-        placeholder of their kind (``<EMAIL>``), left out, or veiled word by word, with random digits. With
-        ``selected`` only those that are selected (``spans``, ``marked``, ``words``) get a placeholder, and the others
-        are released as they are.
+        What to do with e-mail addresses, links, handles, phones, cards and other identifiers anywhere in the text:
+        replace them by a placeholder of their kind (``<EMAIL>``), drop them, or veil them word by word, with random
+        digits. With ``selected``, only selected identifiers (``spans``, ``marked``, ``words``) get a placeholder, and
+        the others are released as they are.
     numbers : {"placeholder", "metric", "digits", "drop"}
-        What becomes of numbers, amounts, dates and times: a placeholder (``<AMOUNT>``), moved a little with a promise
-        of their own, as many random digits (unless the vocabulary has them), or left out.
+        What to do with numbers, amounts, dates and times: replace them by a placeholder (``<AMOUNT>``), shift them with
+        a guarantee of their own, replace their digits by random ones (unless the vocabulary has the number), or drop
+        them.
     numbers_epsilon : float, optional
-        The loss per step, for ``numbers="metric"``: 12% of a number, a day of a date, ten minutes of a time.
+        The loss per step, for ``numbers="metric"``. A step is 12% of a number, a day of a date, ten minutes of a time.
     date_order : {"dmy", "mdy"}
         How dates such as 3/4/2021 are read, for ``numbers="metric"``.
     numbered : bool
-        Number the placeholders of identifiers, the same for the same identifier (``<EMAIL_1>``), within the scope of
-        `once`. Beyond a record the numbers are no counts but long and random, since texts may come in any order.
+        Number the placeholders of identifiers: the same identifier gets the same number (``<EMAIL_1>``) within the
+        scope of `once`. In scopes wider than a record the numbers are long and random, since texts come in any order.
     markup : {"keep", "drop"}
-        What becomes of HTML tags (only their names are ever kept), of entities and of mail headers.
+        What to do with HTML tags (only their names are ever kept), entities and mail headers.
     block : collection of str, optional
-        Words never to be drawn, with their inflections. Without it, a mechanism made here draws none of the bundled
-        list of slurs and obscenities, and one that is given draws what it draws; an empty list blocks nothing.
+        Words that are never drawn, nor their inflections; an empty list blocks nothing. Default: the bundled list of
+        slurs and obscenities for a mechanism made here; a mechanism that you pass is used as it is.
     case : {"sentence", "lower", "copy"}
         Capitals at the start of sentences, none, or those of the original, which reveals them.
     once : {"record", "person", "file"}, Once or None
-        Draw equal words of a text, of all texts with the same `Document.scope`, or of all texts once, and use the draw
-        for all of them: their loss then counts once, but which words are equal is released. The same goes for values
-        that ``numbers="metric"`` moves. With None every word is drawn each time, and an attacker who finds out which
-        words are equal can combine their draws.
+        Draw equal words once: those of a text, of all texts with the same `Document.scope`, or of all texts. Their loss
+        then counts once, but the release shows which words are equal. The same goes for values that
+        ``numbers="metric"`` shifts. With None every word is drawn each time, and an attacker who finds out which words
+        are equal can combine their draws.
     seed : int, optional
-        Makes the draws reproducible, for experiments; leaves no guarantee.
+        Makes the draws reproducible, for experiments; voids the guarantee.
     unproven : bool
-        Release even under a mechanism that promises no privacy or leaves some words bare, for comparisons. The
-        guarantee and the report then say what is missing.
+        Allow a mechanism that guarantees nothing or leaves some words unprotected, for comparisons. The guarantee and
+        the report then say what is missing.
 
     Attributes
     ----------
     mechanism : Mechanism
-        What replaces words.
+        The mechanism that replaces words.
     shortfall : str
-        What releases lack, in a sentence; empty unless ``unproven=True`` let such a mechanism in.
+        What releases lack, in a sentence; empty unless ``unproven=True`` allowed such a mechanism.
 
     Raises
     ------
     OptionError
-        If options are missing, unknown or contradict one another.
+        If options are missing, unknown or contradict each other.
     UnprovenError
         If the mechanism has a shortfall and `unproven` is not set.
 
@@ -130,7 +131,7 @@ class Veil:
     >>> release.text.startswith("The "), release.guarantee
     (True, <Guarantee: metric differential privacy, ε=4 per hop, 1 caveat>)
 
-    A mechanism with options of its own is made first:
+    To set a mechanism's options, make it first:
 
     >>> mechanism = wordveil.mechanism("graph", wordveil.load_space("glove-50k"), epsilon=4, first=1.0)
     >>> veil = wordveil.Veil(mechanism, select="all")
@@ -160,7 +161,7 @@ class Veil:
         seed: int | None = None,
         unproven: bool = False,
     ) -> None:
-        if not isinstance(language, str):  # a list could not even be looked up
+        if not isinstance(language, str):  # an unhashable value would raise a TypeError below
             raise OptionError(f"language must be the code of a language, such as en, not a {type(language).__name__}.")
         self.language = language if stop_words is None else None
         is_english = language == "en" or select != "content"
@@ -172,7 +173,7 @@ class Veil:
             identifiers, numbers, markup, numbers_epsilon=numbers_epsilon, date_order=date_order, numbered=numbered
         )
         if identifiers == "selected" and not self.selection.is_narrow:
-            raise OptionError("`identifiers='selected'` belongs to select='spans', 'marked' or 'words'.")
+            raise OptionError("`identifiers='selected'` needs select='spans', 'marked' or 'words'.")
         self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space, block)
         self.once = Once(once, seed=seed) if isinstance(once, str) else once
@@ -186,29 +187,28 @@ class Veil:
             raise UnprovenError(f"{self.shortfall} Set `unproven` to release texts anyway.")
         if not unproven and (kept := kept_share(self.mechanism)) >= KEEPS_ALL:
             raise UnprovenError(
-                f"at ε = {self.mechanism.epsilon:g} about {kept:.0%} of the words would come out as they went in, so "
-                "the promise would protect nothing. Choose a smaller epsilon, or set `unproven` to release texts "
-                "anyway."
+                f"at ε = {self.mechanism.epsilon:g} about {kept:.0%} of the words would stay, so the guarantee would "
+                "protect nothing. Choose a smaller epsilon, or set `unproven` to release texts anyway."
             )
         self._vocabulary = self.mechanism.space.vocabulary
         self.lookup = Lookup(self._vocabulary)
 
     def __repr__(self) -> str:
-        told = f"{self.mechanism!r}, select={self.selection.kind!r}, oov={self.oov!r}, case={self.case!r}"
-        told += "" if self.once is None else f", once={self.once.scope!r}"
-        told += ", seeded" if self.is_seeded else ""
-        return f"<Veil: {told}, unproven: {self.shortfall}>" if self.shortfall else f"<Veil: {told}>"
+        settings = f"{self.mechanism!r}, select={self.selection.kind!r}, oov={self.oov!r}, case={self.case!r}"
+        settings += "" if self.once is None else f", once={self.once.scope!r}"
+        settings += ", seeded" if self.is_seeded else ""
+        return f"<Veil: {settings}, unproven: {self.shortfall}>" if self.shortfall else f"<Veil: {settings}>"
 
     @property
     def is_seeded(self) -> bool:
-        """Whether anyone who knows a seed can repeat the draws, so that nothing is promised."""
+        """Whether a seed was given, so that anyone who knows it can repeat the draws and nothing is guaranteed."""
         return not self.entropy.secure or (self.once is not None and self.once.is_seeded)
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What is promised for each veiled word under these options."""
+        """The guarantee for each veiled word under these options."""
         promise = self.mechanism.guarantee
-        if self.shortfall:  # a promise that some words do not have is none for a text
+        if self.shortfall:  # if some words are unprotected, nothing is guaranteed for a text
             promise = replace(promise, caveats=tuple(one for one in promise.caveats if one != self.shortfall))
             promise = promise.void(self.shortfall)
         if self.is_seeded:
@@ -234,23 +234,23 @@ class Veil:
 
     @property
     def largest_loss(self) -> float:
-        """The most that one draw can lose, between any two words and for any output; infinite if nothing is promised.
+        """The largest loss of one draw, between any two words and for any output; infinite without a guarantee.
 
-        Losses of independent draws add up, so this times the number of draws bounds the loss of a text.
+        The losses of independent draws add up, so this times the number of draws bounds the loss of a text.
         """
         return self.mechanism.largest_loss if self.guarantee.notion is Notion.METRIC else math.inf
 
     def has_veiled(self, counts: Counts) -> bool:
-        """Whether anything was veiled that was selected; identifiers that are replaced anyway tell nothing of that."""
+        """Whether any selected word was veiled, not counting identifiers that are replaced in any case."""
         anyway = self.selection.is_narrow and self.nonwords.identifiers != "selected"
         return counts.veiled > (counts.identifiers if anyway else 0)
 
     def describe(self) -> dict[str, Any]:
-        """Say how texts are veiled, in plain values. A list of words may be private, so only its use is mentioned."""
+        """Describe the settings in plain values. A list of words may be private, so only its use is mentioned."""
         return {
             **self.mechanism.describe(),
             "select": self.selection.kind,
-            **({} if self.language == "en" else {"language": self.language}),  # None: a list that is not told
+            **({} if self.language == "en" else {"language": self.language}),  # None: a list of your own
             **({} if self.selection.rare is None else {"rare": self.selection.rare.describe()}),
             "oov": self.oov,
             **self.nonwords.describe(),
@@ -261,19 +261,19 @@ class Veil:
 
     @property
     def fingerprint(self) -> str:
-        """A SHA-256 of all settings, listed and common words included: veils with the same one do the same."""
+        """A SHA-256 digest of all settings, word lists included: veils with the same fingerprint do the same."""
         rare = None if self.selection.rare is None else self.selection.rare.fingerprint
         own = sorted(self.selection.left_alone) if self.language is None else None
         blocked = self.mechanism.blocked.tolist()
-        told = json.dumps([self.describe(), self.selection.listed, rare, own, blocked], sort_keys=True)
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        settings = json.dumps([self.describe(), self.selection.listed, rare, own, blocked], sort_keys=True)
+        return hashlib.sha256(settings.encode("utf-8", "surrogatepass")).hexdigest()
 
     def __call__(self, text: str, *, spans: Spans | None = None, scope: Hashable = None) -> Release:
-        """Veil one text; `spans` and `scope` are those of `Document`."""
+        """Veil one text; `spans` and `scope` are as in `Document`."""
         return self.together([Document(text, spans, scope)])[0]
 
     def shape(self, text: str | Document) -> Shape:
-        """Return what of a text would be released as it is; nothing is drawn.
+        """Return what the veil would not hide of a text, without drawing anything; see `Shape`.
 
         Examples
         --------
@@ -287,7 +287,7 @@ class Veil:
         return Draft(self, Document(text) if isinstance(text, str) else text).shape(self)
 
     def together(self, texts: Iterable[str | Document]) -> list[Release]:
-        """Veil some texts all at once: the fastest way if they fit into memory."""
+        """Veil several texts at once: the fastest way if they fit into memory."""
         return self._finish([self._draft(document) for document in _documents(texts)])
 
     def many(self, texts: Iterable[str | Document], *, batch_words: int = BATCH_WORDS) -> Iterator[Release]:
@@ -296,16 +296,16 @@ class Veil:
         Parameters
         ----------
         texts : iterable of str or Document
-            The texts; at most one batch is read ahead of what has been yielded.
+            The texts; at most one batch is read ahead.
         batch_words : int
-            How many words make a batch. The first batches are smaller, so that results come soon.
+            The number of words in a batch. The first batches are smaller, so that the first results come soon.
         """
         drafts: list[Draft] = []
         waiting, enough = 0, min(_FIRST_BATCH, batch_words)
         gathers = self.once is not None and not self.once.is_keyed  # texts of one record must stay together
         for document in _documents(texts):
             draft = self._draft(document)
-            has_more = gathers and draft.scope is not None  # perhaps: the next text will tell
+            has_more = gathers and draft.scope is not None  # the next text may belong to the same record
             is_new = not drafts or draft.scope != drafts[-1].scope
             is_full = waiting >= enough or len(drafts) >= enough
             if is_full and is_new:
@@ -319,21 +319,21 @@ class Veil:
         yield from self._finish(drafts)
 
     def report(self, *releases: Release) -> Report:
-        """Make the privacy report of what this veil has released.
+        """Make the privacy report of releases of this veil.
 
         Parameters
         ----------
         *releases : Release
-            The releases to report on, each of a document of its own.
+            The releases, one per document.
         """
         if not all(isinstance(release, Release) for release in releases):
-            raise InputError("a report is made of releases, as the veil returns them: give them one by one.")
+            raise InputError("report takes releases, as the veil returns them, as separate arguments.")
         counts = sum((release.counts for release in releases), Counts())
         return Report.of(self, counts, max((release.counts.losing for release in releases), default=0))
 
     @cached_property
     def outside_words(self) -> OutsideWords:
-        """What words outside the vocabulary are replaced by."""
+        """Draws the replacements of words outside the vocabulary."""
         return OutsideWords(self.mechanism.space)
 
     def _draft(self, document: Document) -> Draft:
@@ -355,7 +355,7 @@ class Veil:
 
 def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:
     if isinstance(texts, (str, bytes, Document, Mapping)) or not isinstance(texts, Iterable):
-        raise InputError("several texts are expected here, such as a list; give a single one to the veil itself.")
+        raise InputError("expected several texts, such as a list; to veil a single text, call the veil itself.")
     for text in texts:
         if not isinstance(text, (str, Document)):
             raise InputError(f"a text must be a string or a Document, not {type(text).__name__}.")
@@ -364,7 +364,7 @@ def _documents(texts: Iterable[str | Document]) -> Iterator[Document]:
 
 def _one_of(option: str, value: str, values: Collection[str]) -> str:
     if value not in values:
-        raise OptionError(f"{option} cannot be {value!r}; choose one of {', '.join(values)}.")
+        raise OptionError(f"unknown {option} {value!r}; choose one of {', '.join(values)}.")
     return value
 
 
@@ -374,10 +374,10 @@ def _made(
     space: Space | str | Path | None,
     block: Collection[str] | None,
 ) -> Mechanism[Any]:
-    """Make the mechanism of a veil, unless it is given as one."""
+    """Return the mechanism of a veil, making it if only its name is given."""
     if isinstance(mechanism, Mechanism):
         if epsilon is not None or space is not None:
-            raise OptionError("a mechanism has its epsilon and space already: give either it, or its name and these.")
+            raise OptionError("a mechanism already has its epsilon and space: give either the mechanism, or its name.")
         return mechanism if block is None else block_words(mechanism, block)
     if epsilon is None:
         raise OptionError(

@@ -1,4 +1,4 @@
-"""The law of every mechanism, Pr[M(w)=y]: exact by rows or by shells, estimated by rays or by draws."""
+"""The laws Pr[M(w)=y] of all mechanisms: exact by rows or shells, or estimated from rays or draws."""
 
 from wordveil._mechanisms.laws.exact import ExactLaw, RowLaw
 from wordveil._mechanisms.laws.figures import PERCENTILES, Effort, Figures, Guess, PerWord, Question, sample

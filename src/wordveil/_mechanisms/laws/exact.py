@@ -1,7 +1,7 @@
-"""Exact laws: what follows from rows of known probabilities, and the law of mechanisms that state them row by row.
+"""Exact laws: everything that follows from known probabilities, and the law of mechanisms that give them by rows.
 
-A pass over the rows of all inputs finds the best guess for every output: the largest of prior times probability, kept
-as a running maximum, so that no table of all pairs is ever held.
+One pass over the rows of all inputs finds the best guess for every output: the input with the largest prior times
+probability. It is kept as a running maximum, so the table of all pairs is never held in memory.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-_AT_ONCE = 32  # blocks of rows whose sums are held together
-_FEW = 64  # if at most one word in this many is asked about, their columns take less time than all rows
-_ALIKE = 1e-9  # probabilities equal but for rounding count as equal
+_AT_ONCE = 32  # blocks of rows whose sums are held at once
+_FEW = 64  # if at most one word in this many is asked about, reading their columns is faster than reading all rows
+_ALIKE = 1e-9  # a tolerance on log-ratios, so that rounding does not make equal probabilities differ
 
 
 class Survey(NamedTuple):
-    """What one pass over the inputs tells."""
+    """The results of one pass over the inputs."""
 
-    stays: PerWord  # the chance of each input to stay itself
-    columns: Floats  # (outputs, inputs): ``ln Pr[M(w)=y]`` for the outputs that were asked about
+    stays: PerWord  # the probability that each input stays itself
+    columns: Floats  # (outputs, inputs): ``ln Pr[M(w)=y]`` for the requested outputs
     guesses: list[Guess]  # the best guess under each prior
 
 
 class ExactLaw(Law):
-    """A law whose probabilities are known, and so are all the figures that follow from them."""
+    """A law whose probabilities are known exactly, and with them every figure."""
 
     @abstractmethod
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
-        """Go once through some inputs and find what they tell; the priors are over the inputs, each summing to 1."""
+        """Survey some inputs in one pass; the priors are over these inputs, each summing to 1."""
 
     def log_columns(
         self,
@@ -63,29 +63,29 @@ class ExactLaw(Law):
         prior: Floats | None = None,  # noqa: ARG002 - exact without it
         watch: Watch = ignore,
     ) -> Floats:
-        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
+        """Return ``ln Pr[M(w)=y]``, one row per output and one column per input."""
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs)
         return self._log_columns(np.asarray(outputs), words, watch)
 
     @abstractmethod
     def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
-        """Return the same for some inputs."""
+        """Return the columns for these inputs."""
 
     def profile(self, ids: Ids) -> tuple[Floats, Floats]:
-        """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
+        """Return the distinct probabilities of each word's outputs, and how many outputs have each."""
         return self.rows(ids), np.ones((1, 1))
 
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
-        """Return the best guess under each of some priors."""
+        """Return the best guess under each of several priors."""
         return self.survey(inputs, priors, np.empty(0, dtype=np.int64), watch).guesses
 
     def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
-        """Return how many bits one output reveals about its word: the entropy of outputs less that given the word."""
+        """Return how many bits one output reveals about its word: H(output) - H(output | word)."""
         inputs = support(prior, len(self))
         own = prior[inputs] / prior[inputs].sum()
         mixed, known = np.zeros(len(self)), 0.0
         parts = self._parts(len(inputs))
-        for some in blocks(len(parts), _AT_ONCE):  # summed in the same order every time
+        for some in blocks(len(parts), _AT_ONCE):  # always summed in the same order, for reproducible figures
             for mixture, nats in run(lambda part: self._outcomes(inputs[part], own[part]), parts[some]):
                 mixed += mixture
                 known += nats
@@ -94,16 +94,16 @@ class ExactLaw(Law):
         return Estimate.exactly(max(0.0, revealed / float(np.log(2.0))), len(inputs))
 
     def _outcomes(self, ids: Ids, weights: Floats) -> tuple[Floats, float]:
-        """Return the sum of some words' probabilities of every output, and that of their entropies, so weighted."""
+        """Return the weighted sum of these words' rows, and the weighted sum of the rows' entropies."""
         rows = self.rows(ids)
         return weights @ rows, float(weights @ scipy.special.entr(rows).sum(axis=1))
 
     def distinct(self, ids: Ids) -> PerWord:
-        """Return the expected number of distinct outputs of each word in the given number of draws."""
+        """Return the expected number of distinct outputs of each word in `effort.draws` draws."""
         return self._spread(ids).distinct
 
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
-        """Find all the figures of a calibration."""
+        """Compute all figures of a calibration."""
         survey = self.survey(ask.inputs, ask.priors, ask.outputs, watch)
         some = ask.ids[: len(ask.near)]
         kept = float(self.stays(some).values.mean())
@@ -131,7 +131,7 @@ class ExactLaw(Law):
 
     def _behind(self, ask: Question, survey: Survey) -> Outputs:
         logs = survey.columns
-        with np.errstate(divide="ignore"):  # an input that always gives this output
+        with np.errstate(divide="ignore"):  # log1p(-1), for an input that always gives this output
             seen = -np.expm1(self.effort.draws * np.log1p(-np.minimum(np.exp(logs), 1.0)))
         least = logs.max(axis=1, keepdims=True) - np.log(self.effort.gamma) - _ALIKE
         below = None
@@ -146,7 +146,7 @@ class ExactLaw(Law):
 
 
 class RowLaw(ExactLaw):
-    """The exact law of any mechanism of the exponential family."""
+    """The exact law of any `ExponentialMechanism`."""
 
     how = "Exact: from the mechanism's own probabilities, row by row."
     measured_words = 2000
@@ -155,7 +155,7 @@ class RowLaw(ExactLaw):
     mechanism: ExponentialMechanism[Any]
 
     def rows(self, ids: Ids) -> Floats:
-        """Return the probabilities of every output, a row for each of these words."""
+        """Return the probabilities of every output, one row per word."""
         return self.mechanism.probability_rows(ids)
 
     def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
@@ -164,7 +164,7 @@ class RowLaw(ExactLaw):
     def posterior_mean(
         self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore
     ) -> NDArray[np.float32]:
-        """Return the mean vector of the word behind an output: of many outputs in one pass over the rows."""
+        """Return the posterior mean vector of the word behind each output; for many outputs in one pass over rows."""
         if outputs is not None and len(outputs) * _FEW <= len(self):
             return super().posterior_mean(vectors, prior, outputs, watch)
         inputs = support(prior, len(self))
@@ -180,11 +180,11 @@ class RowLaw(ExactLaw):
 
         run_watched(work, self._parts(len(inputs)), "reading", watch)
         nobody = sums[:, -1] == 0.0
-        sums[nobody] = table.sum(axis=0)  # what no word gives says nothing
+        sums[nobody] = table.sum(axis=0)  # an output that no word gives says nothing
         return (sums[:, :-1] / sums[:, -1:]).astype(np.float32)
 
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
-        """Go once through some inputs, and find all that is to be known of them."""
+        """Survey some inputs in one pass over their rows."""
         words = np.asarray(inputs, dtype=np.int64)
         best = [np.full(len(self), -1.0) for _ in priors]
         guessed = [np.zeros(len(self), dtype=np.int64) for _ in priors]

@@ -1,4 +1,4 @@
-"""Questions to a law and its answers: figures about words, one number for each, and their summaries."""
+"""What a calibration asks of a law and what it gets back: one number per word, and summaries of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 _NAMED = 10
-_SLACK = 1 - 1e-12  # for what only rounding keeps from a whole number
+_SLACK = 1 - 1e-12  # so that rounding does not push a whole number over
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class PerWord:
     values : array of float
         The numbers.
     errors : array of float, optional
-        Their standard errors, where they were estimated.
+        Their standard errors, if they were estimated.
     mean_error : float
-        The standard error of their mean as an estimate for these very words; 0 where they are exact.
+        The standard error of their mean as an estimate for these particular words; 0 if they are exact.
     worst_is_largest : bool
-        Whether a large number is the bad one.
+        Whether large numbers are bad.
     again : PerWord, optional
-        The worst of the words measured once more on fresh draws. The worst of many estimates is too bad on average,
-        since it was chosen for its error too; these are free of that.
+        The worst words measured again on fresh draws. The worst of many estimates is biased, because it was picked
+        partly for its error; these are not.
     bound : bool
         Whether the numbers are upper bounds.
     """
@@ -58,14 +58,14 @@ class PerWord:
 
     @property
     def worst(self) -> float:
-        """The worst number, measured again where it was estimated."""
+        """The worst number; if estimated, from the second measurement."""
         values = self.values if self.again is None else self.again.values
         if not values.size:
             return np.nan
         return float(values.max() if self.worst_is_largest else values.min())
 
     def met_by(self, share: float) -> float:
-        """Return the number that this share of the words is at least as good as; for a share of 1, the worst."""
+        """Return the number that this share of the words meets or betters; for a share of 1, the worst."""
         if share >= 1.0:
             return self.worst
         good_first = np.sort(self.values if self.worst_is_largest else -self.values)
@@ -73,7 +73,7 @@ class PerWord:
         return found if self.worst_is_largest else -found
 
     def summary(self, vocabulary: Vocabulary) -> dict[str, Any]:
-        """Sum it up in plain values: worst, mean, percentiles, and the worst words by name."""
+        """Summarise in plain values: worst, mean, percentiles, and the worst words by name."""
         shown = self if self.again is None else self.again
         order = np.argsort(-shown.values if self.worst_is_largest else shown.values, kind="stable")[:_NAMED]
         return {
@@ -98,7 +98,7 @@ class PerWord:
 
 
 class Spread(NamedTuple):
-    """How widely the outputs of words are spread, as `wordveil.calibration.Measurement` says of each."""
+    """How widely the outputs of words are spread; `wordveil.calibration.Measurement` documents the fields."""
 
     distinct: PerWord
     effective: PerWord
@@ -107,7 +107,7 @@ class Spread(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """How many inputs may be behind outputs, as `wordveil.calibration.Measurement` says of each."""
+    """How many inputs may be behind outputs; `wordveil.calibration.Measurement` documents the fields."""
 
     inputs: PerWord
     alike: PerWord
@@ -116,37 +116,36 @@ class Outputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to look at, and how much to draw where probabilities are not known.
+    """How much to measure, and how much to draw if probabilities must be estimated.
 
     Parameters
     ----------
     words : int, optional
-        How many words to measure, drawn at random; 0 for all. If not given, as many as the kind of law allows in
-        reasonable time.
+        How many random words to measure; 0 for all. Default: as many as the kind of law can measure in reasonable time.
     draws : int
-        How many draws the number of distinct outputs is about, and how many to make of each word where nothing is known
-        exactly.
+        The number of draws that the count of distinct outputs refers to, and that are made of each word if the
+        probabilities must be estimated.
     eta : float
-        The smallest set of outputs counts that holds all but this much of the probability.
+        The probability that the smallest set of likely outputs may leave out.
     gamma : float
-        Two inputs count as alike for an output when their probabilities of giving it differ by at most this factor.
+        Two inputs count as alike for an output if their probabilities of giving it differ by at most this factor.
     near : int
         How many most similar words count as near.
     similar : int
-        Over how many most similar words the near loss is taken.
+        The near loss is taken over this many most similar words.
     near_words : int
-        On how many words the near loss and the share of near words are measured at most.
+        Measure the near loss and the share of near words on at most this many words.
     outputs : int
-        For how many outputs the inputs behind them are counted.
+        Count the inputs behind this many outputs.
     adversary_words : int
-        Among how many words the attacker looks for the input at most; all words of a smaller vocabulary.
+        The largest number of suspects among which the attacker looks for the input.
     adversary_draws : int
-        How many draws of a word of average likelihood the attacker learns from, where probabilities are not known.
+        How many draws the attacker learns from, per word of average likelihood, if probabilities must be estimated.
     column_draws : int
-        How many draws in all the columns are learnt from, where probabilities are not known; likely inputs get more.
+        How many draws in total the columns are learnt from, if probabilities must be estimated; likely inputs get more.
     seed : int
-        Which random words and draws; the same seed gives the same figures. These are draws about a public vocabulary,
-        never a release, so they need not be secret.
+        Random seed of words and draws. The draws are about a public vocabulary and never released, so the seed need not
+        be secret.
     """
 
     words: int | None = None
@@ -176,12 +175,12 @@ class Effort:
             raise OptionError("seed must be 0 or a positive whole number.")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the settings as plain values."""
         return asdict(self)
 
 
 def sample(total: int, count: int, seed: int) -> NDArray[np.int64]:
-    """Choose `count` of `total` words at random, in random order; all of them in random order if there are fewer."""
+    """Choose `count` of `total` words at random, in random order; all of them if there are fewer."""
     order = np.random.default_rng(np.random.SeedSequence([seed, total])).permutation(total)
     return order[:count].astype(np.int64)
 
@@ -190,27 +189,27 @@ class Guess(NamedTuple):
     """The best guess of the input from one output, for an attacker who knows the mechanism and a prior."""
 
     words: NDArray[np.int64]  # for every word as an output, the input to guess
-    success: Estimate  # how often the guess is right; `n` is among how many words
+    success: Estimate  # how often the guess is right; `n` is the number of suspects
 
 
 class Question(NamedTuple):
     """What a calibration asks of a law."""
 
-    ids: NDArray[np.int64]  # the words that figures are about
-    near: NDArray[np.int64]  # (some words, k): for the first of them, the words most similar to each
-    inputs: NDArray[np.int64]  # the words among which an attacker looks for the original
-    priors: Sequence[Floats]  # for each attacker how likely those are, summing to 1
-    outputs: NDArray[np.int64]  # the outputs for which the inputs behind them are counted
-    depths: Floats | None  # how deep every word of the vocabulary lies in a hierarchy
+    ids: NDArray[np.int64]  # the words to measure
+    near: NDArray[np.int64]  # (m, k): the k words most similar to each of the first m words
+    inputs: NDArray[np.int64]  # the suspects, among which an attacker looks for the original
+    priors: Sequence[Floats]  # for each attacker the probabilities of the suspects, summing to 1
+    outputs: NDArray[np.int64]  # the outputs to count the inputs of
+    depths: Floats | None  # the depth of every word of the vocabulary in a hierarchy
 
 
 class Figures(NamedTuple):
-    """What a law answers to a `Question`."""
+    """A law's answer to a `Question`."""
 
-    stays: PerWord  # the chance of a word to stay itself
+    stays: PerWord  # the probability that a word stays itself
     spread: Spread  # how widely outputs are spread
     behind: Outputs  # how many inputs may be behind an output
-    # the share of words that stay, that become a near word, and that become another
+    # the shares of words that stay, that become a near word, and that become any other word
     kept: Estimate
     near: Estimate
     far: Estimate
@@ -218,17 +217,20 @@ class Figures(NamedTuple):
 
 
 def expected_distinct(chances: Floats, sizes: Floats, draws: int) -> Floats:
-    """Return how many distinct outputs this many draws give on average.
+    """Return the expected number of distinct outputs in this many draws.
 
-    `chances`, of shape (words, m), are the probabilities of single outputs, and `sizes`, which broadcasts to the same
-    shape, tells how many outputs have each of them.
+    `chances`, of shape (words, m), are probabilities of single outputs; `sizes`, which broadcasts to the same shape, is
+    how many outputs have each.
     """
-    with np.errstate(divide="ignore"):  # an output that always comes
+    with np.errstate(divide="ignore"):  # log1p(-1), for an output that always comes
         return np.asarray((sizes * -np.expm1(draws * np.log1p(-np.minimum(chances, 1.0)))).sum(axis=1))
 
 
 def likeliest_sets(chances: Floats, sizes: Floats, eta: float) -> Floats:
-    """Return how many of the likeliest outputs hold all but eta of the probability; see `expected_distinct`."""
+    """Return how many of the likeliest outputs hold all but eta of the probability.
+
+    See `expected_distinct` for `chances` and `sizes`.
+    """
     if sizes.size == 1 < chances.size:
         held = np.cumsum(np.sort(chances, axis=1)[:, ::-1], axis=1)
         return np.asarray((held < (1.0 - eta) * _SLACK).sum(axis=1) + 1.0)

@@ -1,9 +1,9 @@
-"""The law of a mechanism: Pr[M(w)=y], asked in one place by everyone who needs it.
+"""The law of a mechanism: the probabilities Pr[M(w)=y].
 
-With a prior π over the inputs, Bayes gives what an output says about the word behind it: ``p(w|y) ∝ π(w)·Pr[M(w)=y]``.
-The attacker's best guess, an analyst's mean vector and the word frequencies behind a release all follow from these
-columns, so they are written once, here, for every kind of law. A kind of law says how the probabilities are had, and
-overrides whatever it can do faster.
+With a prior π over the inputs, Bayes' rule gives the posterior of the word behind an output:
+``p(w|y) ∝ π(w)·Pr[M(w)=y]``. The attacker's best guess, the analyst's mean vector and the word frequencies behind a
+release all follow from these columns, so they are implemented once, here. A subclass provides the probabilities, and
+overrides whatever it can compute faster.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 Found = TypeVar("Found")
 
-_CELLS = 1 << 21  # probabilities that one thread works on
-_KEPT_CELLS = 1 << 28  # that are kept between rounds: 1 GiB in single precision
+_CELLS = 1 << 21  # probabilities per thread and block
+_KEPT_CELLS = 1 << 28  # the most kept between rounds: 1 GiB in single precision
 _REMEMBERED = 8
 
 
 class Memory:
-    """What was computed of some arrays, for the laws of one mechanism at several ε to share."""
+    """A small cache keyed by arrays, shared by the laws of one mechanism at several ε."""
 
     def __init__(self) -> None:
         self._found: dict[Any, Any] = {}
 
     def __call__(self, name: Any, arrays: tuple[NDArray[Any], ...], compute: Callable[[], Found]) -> Found:
-        """Return what was computed of these arrays under this name before, or compute it now."""
+        """Return what was computed from these arrays under this name, computing it on the first call."""
         key = (name, *(hash(array.tobytes()) for array in arrays))
         if key not in self._found:
             while len(self._found) >= _REMEMBERED:
@@ -53,30 +53,31 @@ class Memory:
 class Law(ABC):
     """The probabilities ``Pr[M(w)=y]`` of one mechanism at its ε.
 
-    Throughout, words, inputs and outputs are arrays of ids, all words if they may be left out. A `prior` is how likely
-    every word of the vocabulary is before an output is seen, up to a factor. A `watch` is told how far long work is.
+    In all methods, words, inputs and outputs are arrays of ids; where they are optional, the default is all words. A
+    `prior` gives the probability of every word of the vocabulary before an output is seen, up to a factor. A `watch`
+    is called with the progress of long work.
 
     Parameters
     ----------
     mechanism : Mechanism
-        Whose law it is.
+        The mechanism.
     effort : Effort, optional
-        How much to draw where the probabilities are not known.
+        How much to draw if the probabilities must be estimated.
 
     Attributes
     ----------
     exact : bool
         Whether the probabilities are exact.
     how : str
-        How figures are had from this law, in a sentence.
+        How the figures are computed, in a sentence.
     measured_words : int
-        On how many words figures are worth their time; 0 for all.
+        The default number of words to measure; 0 for all.
     batch, tolerance : int, float
-        How many ε are best looked at together when one is searched for, and how closely the search is worth its time.
+        When searching for an ε: how many ε to evaluate together, and the relative precision at which to stop.
     loss_words : int or None
-        For how many words `loss` is worth its time; None for any number.
+        The default number of words to compute `loss` for; None for any number.
     loss_is_bound : bool
-        Whether `loss` is what is guaranteed at most, and not what is really lost.
+        Whether `loss` returns the guaranteed bound instead of the true loss.
 
     Examples
     --------
@@ -101,7 +102,7 @@ class Law(ABC):
         self.watch = watch
 
     def at(self, mechanisms: Sequence[Mechanism[Any]]) -> list[Law]:
-        """Return the laws of the same mechanism at other ε; they share with this one what does not depend on ε."""
+        """Return the laws of the same mechanism at other ε, which share everything that does not depend on ε."""
         return [type(self)(mechanism, self.effort, self.watch) for mechanism in mechanisms]
 
     def __len__(self) -> int:
@@ -113,41 +114,41 @@ class Law(ABC):
 
     @property
     def draws(self) -> int | None:
-        """How many draws a row is counted from; None where it is exact."""
+        """The number of draws that a row is estimated from; None if it is exact."""
         return None if self.exact else self.effort.draws
 
     @property
     def error(self) -> float:
-        """The largest standard error of a probability; 0 where they are exact."""
+        """The largest standard error of a probability; 0 if they are exact."""
         return 0.0 if self.exact else 0.5 / float(np.sqrt(self.effort.draws))
 
     @property
     def suspected_words(self) -> int:
-        """Among how many words an attacker can be measured in reasonable time."""
+        """The most suspects for which an attacker can be measured in reasonable time."""
         return self.effort.adversary_words
 
     # ------------------------------------------------------------------------------------------ probabilities
 
     @abstractmethod
     def rows(self, ids: Ids) -> Floats:
-        """Return the probabilities of every output, a row for each of these words."""
+        """Return the probabilities of every output, one row per word."""
 
     @abstractmethod
     def log_columns(
         self, outputs: Ids, inputs: Ids | None = None, *, prior: Floats | None = None, watch: Watch = ignore
     ) -> Floats:
-        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input.
+        """Return ``ln Pr[M(w)=y]``, one row per output and one column per input.
 
-        Here `prior` is how likely each input is: a law that must draw draws the likely ones more often.
+        Here `prior` has one entry per input: a law that estimates from draws draws likely inputs more often.
         """
 
     def stays(self, ids: Ids) -> PerWord:
-        """Return the chance of each of these words to stay itself."""
+        """Return the probability that each word stays itself."""
         words = np.asarray(ids, dtype=np.int64)
         return PerWord(words, self.chances(words, words[:, None])[:, 0])
 
     def chances(self, ids: Ids, outputs: NDArray[np.int64]) -> Floats:
-        """Return the probability of some outputs of each word's own, given in a row for each word."""
+        """Return ``Pr[M(w)=y]`` for each word and each output in its row of `outputs`."""
         found = np.empty(outputs.shape)
 
         def work(part: slice) -> None:
@@ -157,32 +158,31 @@ class Law(ABC):
         return found
 
     def loss(self, ids: Ids, others: NDArray[np.int64]) -> Floats:
-        """Return the largest log-ratio, over all outputs, between each word and some words of its own.
+        """Return the largest log-ratio, over all outputs, between each word and the words in its row of `others`.
 
         Parameters
         ----------
         others : array of shape (words, k)
-            For each of them the words to compare it with.
+            The words to compare each word with.
         """
         found = np.zeros(others.shape)
 
         def work(part: slice) -> None:
             for place in range(part.start, part.stop):
                 rows = self.rows(np.concatenate([ids[place : place + 1], others[place]]))
-                with np.errstate(divide="ignore", invalid="ignore"):  # an output that one of two words has tells all
+                # An output that only one of two words can give has an infinite log-ratio; one that neither can, NaN.
+                with np.errstate(divide="ignore", invalid="ignore"):
                     logs = np.log(rows[:, rows.any(axis=0)])
                     apart = np.abs(logs[1:] - logs[0])
-                found[place] = np.where(np.isnan(apart), 0.0, apart).max(
-                    axis=1, initial=0.0
-                )  # and that neither has, nothing
+                found[place] = np.where(np.isnan(apart), 0.0, apart).max(axis=1, initial=0.0)
 
         run(work, blocks(len(ids), 8))
         return found
 
-    # --------------------------------------------------------------------------- what an output says: the posterior
+    # --------------------------------------------------------------------------------------------- posterior
 
     def posterior(self, outputs: Ids, prior: Floats, watch: Watch = ignore) -> Floats:
-        """Return how likely each word is behind each of some outputs.
+        """Return the posterior probability of each word behind each output.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class Law(ABC):
         """
         inputs = support(prior, len(self))
         logs = self.log_columns(outputs, inputs, prior=prior[inputs], watch=watch) + np.log(prior[inputs])
-        logs[np.isneginf(logs.max(axis=1))] = np.log(prior[inputs])  # what no word gives says nothing
+        logs[np.isneginf(logs.max(axis=1))] = np.log(prior[inputs])  # an output that no word gives says nothing
         logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
         found = np.zeros((len(logs), len(self)))
@@ -201,12 +201,12 @@ class Law(ABC):
     def posterior_mean(
         self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore
     ) -> NDArray[np.float32]:
-        """Return the mean vector of the word behind an output: what an analyst should read instead of its own vector.
+        """Return the posterior mean vector of the word behind each output, which analysts use in place of its vector.
 
         Parameters
         ----------
         vectors : array of shape (vocabulary, d)
-            Any table of vectors, a row for each word.
+            Any table of vectors, one row per word.
 
         Returns
         -------
@@ -222,7 +222,7 @@ class Law(ABC):
         def work(part: slice) -> None:
             weights = self._weights(chosen[part], inputs, prior[inputs])
             sums = weights @ table
-            sums[sums[:, -1] == 0.0] = table.sum(axis=0)  # what no word gives, as a blocked one, says nothing
+            sums[sums[:, -1] == 0.0] = table.sum(axis=0)  # an output that no word gives, such as a blocked word
             found[part] = sums[:, :-1] / sums[:, -1:]
 
         run_watched(work, list(self._parts(len(chosen), len(inputs))), "reading", watch)
@@ -238,24 +238,24 @@ class Law(ABC):
         tolerance: float = 0.0,
         watch: Watch = ignore,
     ) -> Floats:
-        """Return the prior that explains how often each output came: expectation maximisation.
+        """Estimate the prior from how often each output came, by expectation maximisation.
 
-        Each round multiplies the prior of a word by how much likelier it makes the observed outputs than the others do,
-        and never makes them less likely (Dempster, Laird & Rubin 1977).
+        Each round multiplies the prior of a word by how much likelier it makes the observed outputs than the prior as a
+        whole does. A round never makes them less likely (Dempster, Laird & Rubin 1977).
 
         Parameters
         ----------
         counts : array
-            How often every word of the vocabulary came out.
+            How often each word of the vocabulary came out.
         start : array of float, optional
-            The prior to begin with, up to a factor; a word that has 0 there keeps it. Uniform if not given.
+            The prior to start from, up to a factor; a word with 0 there keeps it. Default: uniform.
         aside : array, optional
-            Counts of further outputs, which it does not learn from: it stops before a round that would make them less
-            likely, and so before it explains what is mere chance in a small release.
+            Counts of held-out outputs. Estimation stops before a round that would make them less likely, so it does
+            not fit the noise of a small release.
         rounds : int
-            How many rounds at most.
+            The largest number of rounds.
         tolerance : float
-            It stops when a round moves less probability than this.
+            Stop when a round moves less probability than this.
 
         Examples
         --------
@@ -269,17 +269,17 @@ class Law(ABC):
         counts = np.asarray(counts, dtype=np.float64)
         prior = np.ones(len(self)) if start is None else np.asarray(start, dtype=np.float64).copy()
         if counts.shape != (len(self),) or prior.shape != counts.shape or (counts < 0).any() or not counts.any():
-            raise OptionError("counts and start need a number for every word of the vocabulary, and some above 0.")
+            raise OptionError("counts and start need one number per word of the vocabulary, some of them above 0.")
         if aside is not None and (np.shape(aside) != counts.shape or not np.any(aside)):
-            raise OptionError("aside needs a number for every word of the vocabulary, and some above 0.")
-        told = np.stack([counts] if aside is None else [counts, np.asarray(aside, dtype=np.float64)])
-        outputs, inputs = np.flatnonzero(told.sum(axis=0)), support(prior, len(self))
-        own, shares = prior[inputs] / prior[inputs].sum(), told[:, outputs] / told.sum(axis=1, keepdims=True)
+            raise OptionError("aside needs one number per word of the vocabulary, some of them above 0.")
+        both = np.stack([counts] if aside is None else [counts, np.asarray(aside, dtype=np.float64)])
+        outputs, inputs = np.flatnonzero(both.sum(axis=0)), support(prior, len(self))
+        own, shares = prior[inputs] / prior[inputs].sum(), both[:, outputs] / both.sum(axis=1, keepdims=True)
         matrix = self._seen(outputs, inputs, own)
         for number in range(rounds):
             gain, *unseen = matrix.gain(own, shares)
             moved = own * gain
-            # the slope of the likelihood of what was kept aside, on the way from the old prior to the new one
+            # the slope of the held-out likelihood on the way from the old prior to the new one
             if unseen and float((moved - own) @ unseen[0]) <= 0.0:
                 break
             change = float(np.abs(moved - own).sum())
@@ -292,16 +292,16 @@ class Law(ABC):
         return prior
 
     def best_guess(self, prior: Floats, watch: Watch = ignore) -> Guess:
-        """Return the best guess of the input for every output, and how often it is right."""
+        """Return the best guess of the input behind every output, and how often it is right."""
         inputs = support(prior, len(self))
         return self.guesses(inputs, [prior[inputs] / prior[inputs].sum()], watch)[0]
 
     @abstractmethod
     def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
-        """Return how many bits one output reveals about its word: the mutual information of the two.
+        """Return how many bits one output reveals about its word: their mutual information.
 
-        The prior's entropy is what there is to learn. Where the probabilities are known, the figure is exact; elsewhere
-        it is what an attacker who learnt them from draws gains on fresh draws, and the truth is no less.
+        It is at most the entropy of the prior. If the probabilities are known, the figure is exact. Otherwise it is
+        what an attacker who learnt them from draws gains on fresh draws, a lower bound on average.
 
         Examples
         --------
@@ -316,46 +316,46 @@ class Law(ABC):
 
     @abstractmethod
     def distinct(self, ids: Ids) -> PerWord:
-        """Return how many distinct outputs come of each word in the given number of draws."""
+        """Return how many distinct outputs each word has in `effort.draws` draws."""
 
     @abstractmethod
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
-        """Return the best guess under each of some priors over the inputs, each of which sums to 1."""
+        """Return the best guess under each of several priors over the inputs; each prior sums to 1."""
 
     @abstractmethod
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
-        """Find all the figures of a calibration in as few passes as this kind of law allows."""
+        """Compute all figures of a calibration in as few passes as this kind of law allows."""
 
     def _seen(self, outputs: Ids, inputs: Ids, prior: Floats) -> SeenColumns:
-        """Return the columns of outputs that were seen, in whichever form the rounds of `explain_counts` need."""
+        """Return the columns of the observed outputs, in a form that is fast for the rounds of `explain_counts`."""
         return _Columns(self, outputs, inputs, prior)
 
     def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:
         return list(blocks(count, max(1, _CELLS // max(1, width or len(self)))))
 
     def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:
-        """Return the columns scaled so that no sum over them under- or overflows in single precision."""
+        """Return the columns, each output scaled so that sums over inputs neither under- nor overflow float32."""
         logs = self.log_columns(outputs, inputs, prior=prior)
         with np.errstate(divide="ignore"):
             largest = (logs + np.log(prior)).max(axis=1, keepdims=True)
-        # an output that no word of the prior gives keeps its zeros
+        # an output that no word with prior mass gives keeps its zeros
         logs -= np.where(np.isfinite(largest), largest, 0.0)
         return np.exp(np.minimum(logs, 80.0), out=logs).astype(np.float32)
 
 
 class SeenColumns(Protocol):
-    """The columns of the outputs that were seen."""
+    """The columns of the observed outputs."""
 
     def gain(self, prior: Floats, shares: Floats) -> Floats:
-        """Return for every input how much likelier it makes what was seen than the prior as a whole does.
+        """Return how much likelier each input makes the observed outputs than the prior as a whole does.
 
-        `shares`, of shape (k, outputs), is how often each output was seen: a row that sums to 1 for each of k things
-        that were seen, and so one of the result.
+        `shares` has shape (k, outputs): k distributions of observed outputs, each summing to 1. The result has one row
+        for each.
         """
 
 
 class _Columns:
-    """The columns of the outputs that were seen, kept if there is room and computed anew in every round if not."""
+    """The columns of the observed outputs, kept if they fit in memory and otherwise recomputed in every round."""
 
     def __init__(self, law: Law, outputs: Ids, inputs: Ids, prior: Floats) -> None:
         self._law, self._outputs, self._inputs, self._prior = law, outputs, inputs, prior
@@ -365,17 +365,17 @@ class _Columns:
             self._kept = run(self._block, self._parts)
 
     def _block(self, part: slice) -> NDArray[np.float32]:
-        # A factor common to all inputs of an output cancels, so that each row may be scaled to be far from 0.
+        # A factor common to all inputs of an output cancels, so each row may be scaled away from 0.
         return self._law._weights(self._outputs[part], self._inputs, self._prior)
 
     def gain(self, prior: Floats, shares: Floats) -> Floats:
-        """Return for every input how much likelier it makes what was seen than the prior as a whole does."""
+        """Return how much likelier each input makes the observed outputs; see `SeenColumns`."""
         own = prior.astype(np.float32)
 
         def one(number: int) -> Floats:
             part = self._parts[number]
             block = self._block(part) if self._kept is None else self._kept[number]
-            # An output that no word of the prior gives, as far as single precision can tell, says nothing of any.
+            # An output whose probability under the prior vanishes in single precision must not divide by 0.
             expected = np.maximum(block @ own, np.finfo(np.float32).tiny).astype(np.float64)
             factors = np.minimum(shares[:, part] / expected, np.finfo(np.float32).max)
             return np.asarray(factors.astype(np.float32) @ block, dtype=np.float64)
@@ -384,7 +384,7 @@ class _Columns:
 
 
 def support(prior: Floats, words: int) -> NDArray[np.int64]:
-    """Return the words that are possible at all, or refuse what is no prior."""
+    """Return the words that the prior makes possible; raise an OptionError if it is not a prior."""
     if prior.shape != (words,) or not np.isfinite(prior).all() or (prior < 0).any() or not (prior > 0).any():
-        raise OptionError("a prior needs a finite number from 0 on for every word of the vocabulary, and one above 0.")
+        raise OptionError("a prior needs one finite number ≥ 0 per word of the vocabulary, at least one above 0.")
     return np.flatnonzero(prior)

@@ -1,20 +1,19 @@
-"""What draws teach of a mechanism whose probabilities are not known: the one learner of all who must go by draws.
+"""Learns the probabilities of a mechanism from its draws, for every law that must estimate them.
 
-A guesser who has seen few draws must decide what a single sighting teaches. Here every distinct output of a word, other
-than the word itself, loses a part of one draw, and what is lost is spread as draws fall on the whole (`Falloff`),
-together with some pseudo-draws::
+With few draws, what does a single sighting show? Here every distinct output of a word, other than the word itself,
+loses a fraction of one draw. The lost mass, together with some pseudo-draws, is spread according to how draws fall
+overall (`Falloff`)::
 
     Pr[M(w)=y] ≈ (max(0, count - discount) + (pseudo + discount · distinct) · falloff) / (drawn + pseudo)
 
-The discount follows from how many pairs were seen once and how many twice: where most were seen once, it is nearly a
-whole draw, and one sighting teaches next to nothing. The number of pseudo-draws is the one with which the others make
-each draw likeliest (absolute discounting and leaving-one-out: Ney, Essen & Kneser 1994). Sightings of a word that
-stayed are kept whole.
+The discount follows from how many pairs were seen once and how many twice: if most were seen only once, it is nearly a
+whole draw, and one sighting shows next to nothing. The number of pseudo-draws maximises the likelihood of each draw
+given all others (absolute discounting and leaving-one-out: Ney, Essen & Kneser 1994). Draws where a word stayed are not
+discounted.
 
-Rules were compared on fresh draws: the largest count, the largest count less one, counts mixed with the falloff but not
-discounted, and other discounts. This one was right most often, or as often within the error. It is a guesser, so that
-it is right no more often than the best one, and its success is counted on draws that it did not learn from, so that it
-is not flattered.
+We compared rules on fresh draws: the largest count, the largest count less one, counts mixed with the falloff but not
+discounted, and other discounts. This rule was right most often, or as often within the error. Like any guesser it is
+right no more often than the best one, and its success is counted on draws that it did not learn from.
 """
 
 from __future__ import annotations
@@ -41,38 +40,38 @@ _PAIRS = 1 << 17
 _SAMPLE = 512
 _CELLS = 1 << 24
 _ROWS = 1 << 12
-_TOGETHER = 16  # words whose distances from all are looked at together
+_TOGETHER = 16  # words whose distances to all others are computed at once
 _TABLE = 1 << 13
-_LEAST = 1e-12  # of a sum over all other words, where there are none
-_UNSEEN = 0.01  # draws that an output is thought to have had before any was made
+_LEAST = 1e-12  # keeps a sum over all other words above 0 if there are none
+_UNSEEN = 0.01  # the draws that every output is given before any is made
 _PSEUDO = np.geomspace(0.1, 1e5, 19)
 _TESTED = 1 << 16
-_NEWTON, _RIDGE = 12, 1.0  # steps of a regression, and by how much it prefers that nothing matters
-_LIKELIEST = 10  # words that are worth a guess though they never gave the output
+_NEWTON, _RIDGE = 12, 1.0  # Newton steps and ridge penalty of the logistic regression
+_LIKELIEST = 10  # likely words that are guessed even if they never gave the output
 
-#: Draws each word as often as the second array says, in the given round, and returns the pairs that came: for each the
-#: place of its word, the output, and how often.
+#: Draws each word the number of times in the second array, in the given round. Returns the pairs that came: the index
+#: of the word, the output, and how often.
 Draw: TypeAlias = Callable[[Places, Places, int, Watch], tuple[Places, Places, Floats]]
 _LEAST_DRAWS = 2  # draws of every word, however unlikely
-_ENOUGH = 0.9  # of the draws that a prior asks for; then the rest is not worth making
+_ENOUGH = 0.9  # with this share of the draws that a prior asks for, the rest is not made
 _REMEMBERED = 4
 
 
 @dataclass(frozen=True)
 class Sightings:
-    """Distinct pairs of a word and an output, counted: all that draws tell of a mechanism."""
+    """The distinct pairs of a word and an output, with their counts."""
 
     suspects: Places  # the words that were drawn for
-    drawn: Floats  # how many draws each of them had
-    row: Places  # for each pair the place of its word among the suspects
-    output: Places  # for each pair what came out
-    # how often. Where the probability of staying is known better than by counting, that many draws of the word
-    # itself are expected, which need be no whole number
+    drawn: Floats  # the number of draws of each suspect
+    row: Places  # for each pair the index of its word among the suspects
+    output: Places  # for each pair the output
+    # How often each pair came. If the probability of staying is known better than by counting, the count of a word
+    # with itself is its expectation, which need not be whole.
     count: Floats
 
     @classmethod
     def of(cls, suspects: Places, row: Places, output: Places) -> Sightings:
-        """Count draws, given for each the place of its word among the suspects, and what came out."""
+        """Count draws, given the index of the suspect and the output of each."""
         span = int(output.max(initial=0)) + 1
         pairs, count = np.unique(row * span + output, return_counts=True)
         drawn = np.bincount(row, minlength=len(suspects)).astype(np.float64)
@@ -80,22 +79,22 @@ class Sightings:
 
     @property
     def stays(self) -> NDArray[np.bool_]:
-        """Which pairs are of a word with itself."""
+        """Which pairs are a word with itself."""
         return np.asarray(self.suspects[self.row] == self.output)
 
 
 class Falloff:
-    """How a mechanism's draws fall on the whole: what to expect of a word seen too seldom.
+    """How a mechanism's draws fall overall: what to expect of a word with too few draws of its own.
 
-    A word stays with some probability; otherwise an output comes as often as it does for all words together, times a
-    factor that depends on its distance from the word.
+    A word stays with some probability. Otherwise an output comes as often as it does over all words, times a factor
+    that depends on its distance from the word.
     """
 
     def __init__(self, space: Space, seen: Sightings, seed: int = 0) -> None:
         self._suspects = seen.suspects
         self._space: PointSpace | None = space if isinstance(space, PointSpace) and len(space) > 2 else None
         moved = ~seen.stays
-        #: For each output how many draws of other words it had.
+        #: How often each output came from other words.
         self.reached = np.bincount(seen.output[moved], weights=seen.count[moved], minlength=len(space)) + _UNSEEN
         self._background = self.reached / self.reached.sum()
         self._sums = np.maximum(1.0 - self._background[self._suspects], _LEAST)
@@ -105,30 +104,31 @@ class Falloff:
         self._stay = self._learn_stays(seen)
 
     def _learn_stays(self, seen: Sightings) -> Floats:
-        """Return how likely each suspect is to stay: the less, the more words near it are often drawn.
+        """Return the probability that each suspect stays, which falls with how often the words near it are drawn.
 
-        It is a logistic regression on two logarithms: the sum over all other words by which `pairs` divides, and how
-        often the word itself comes out of others. A word has too few draws to be judged by its own.
+        A word has too few draws to judge it by its own. So this is a logistic regression on two logarithms: the sum
+        over all other words that `pairs` divides by, and how often the word itself comes out of others.
         """
         stays, drawn = seen.stays, seen.drawn
         stayed = np.bincount(seen.row[stays], weights=seen.count[stays], minlength=len(drawn))
         known = np.log(np.stack([self._sums, self._background[self._suspects]], axis=1))
-        told = np.column_stack([np.ones(len(drawn)), known - known.mean(axis=0)])
-        # Half a draw that stayed and half a one that did not, of a word like the mean, keep all from being certain.
-        told, stayed, drawn = (np.concatenate(pair) for pair in ((told, np.eye(1, 3)), (stayed, [0.5]), (drawn, [1.0])))
+        features = np.column_stack([np.ones(len(drawn)), known - known.mean(axis=0)])
+        # One more draw of an average word, half stayed and half not, keeps the shares away from 0 and 1.
+        features = np.concatenate([features, np.eye(1, 3)])
+        stayed, drawn = np.concatenate([stayed, [0.5]]), np.concatenate([drawn, [1.0]])
         share = stayed.sum() / drawn.sum()
         weights = np.array([np.log(share) - np.log1p(-share), 0.0, 0.0])
         for _ in range(_NEWTON):
-            chances = scipy.special.expit(told @ weights)
-            slope = told.T @ (stayed - drawn * chances) - _RIDGE * weights * [0.0, 1.0, 1.0]
-            curve = (told.T * (drawn * chances * (1.0 - chances))) @ told + np.diag([1e-12, _RIDGE, _RIDGE])
+            chances = scipy.special.expit(features @ weights)
+            slope = features.T @ (stayed - drawn * chances) - _RIDGE * weights * [0.0, 1.0, 1.0]
+            curve = (features.T * (drawn * chances * (1.0 - chances))) @ features + np.diag([1e-12, _RIDGE, _RIDGE])
             weights += np.clip(np.linalg.solve(curve, slope), -1.0, 1.0)
-        return np.clip(scipy.special.expit(told[:-1] @ weights), _LEAST, 1.0 - _LEAST)
+        return np.clip(scipy.special.expit(features[:-1] @ weights), _LEAST, 1.0 - _LEAST)
 
     def _learn_distances(
         self, space: PointSpace, row: Places, output: Places, count: Floats, generator: np.random.Generator
     ) -> None:
-        """Compare how far outputs are with how far they would be if they had nothing to do with their words."""
+        """Compare the distances of outputs from their words with those of outputs that are independent of the words."""
         draws = min(_PAIRS, int(count.sum()))
         if draws < 10 * _BINS:
             self._space = None
@@ -141,7 +141,7 @@ class Falloff:
 
         real, chance = (np.concatenate(some) for some in zip(*run(apart, blocks(draws, _ROWS)), strict=True))
         edges = np.unique(np.quantile(np.concatenate([real, chance]), np.linspace(0, 1, _BINS + 1)))
-        if len(edges) < 2:  # all at one distance, which then tells nothing
+        if len(edges) < 2:  # all at one distance, which says nothing
             self._space = None
             return
         counts = [np.histogram(found, bins=edges)[0] + 1.0 for found in (real, chance)]
@@ -162,7 +162,7 @@ class Falloff:
 
     @cached_property
     def _table(self) -> NDArray[np.float32]:
-        """The factors at evenly spaced distances between those of the first and the last bin."""
+        """The factors at evenly spaced distances from the first bin to the last."""
         return np.exp(self._log_table)
 
     @cached_property
@@ -181,7 +181,7 @@ class Falloff:
         return np.asarray(places.astype(np.int32))
 
     def pairs(self, row: Places, output: Places) -> Floats:
-        """Return the probability of each output for the suspect at the same place of the other array."""
+        """Return the probability of each output for the suspect at the same index of `row`."""
         found = run(lambda part: self._pairs(row[part], output[part]), blocks(len(row), _ROWS))
         return np.concatenate(found) if found else np.empty(0)
 
@@ -193,7 +193,7 @@ class Falloff:
         return np.where(words == output, self._stay[row], others)
 
     def rows(self, row: Places) -> Floats:
-        """Return the probabilities of every word of the vocabulary as an output, for some suspects, a row each."""
+        """Return the probabilities of every output, one row per suspect."""
         words = self._suspects[row]
         others = ((1.0 - self._stay[row]) / self._sums[row])[:, None] * self._background
         if self._space is not None:
@@ -202,7 +202,7 @@ class Falloff:
         return others
 
     def log_columns(self, outputs: Places) -> Floats:
-        """Return the logarithms of the probabilities of some outputs, a row for each, for every suspect."""
+        """Return the log probabilities of some outputs, one row per output and one column per suspect."""
         others = np.log1p(-self._stay) - np.log(self._sums)
         found = np.log(self._background[outputs])[:, None] + others
         if self._space is not None:
@@ -218,7 +218,7 @@ class Falloff:
 
 
 class Learnt:
-    """What a mechanism does, as far as draws tell."""
+    """The probabilities of a mechanism, as learnt from draws."""
 
     def __init__(self, space: Space, seen: Sightings) -> None:
         self._seen, self._words = seen, len(space)
@@ -234,11 +234,11 @@ class Learnt:
         return np.maximum(count - self._discount * ~stays, 0.0)
 
     def _best_pseudo(self) -> float:
-        """Return the number of pseudo-draws with which all other draws make each draw likeliest."""
+        """Return the number of pseudo-draws that maximises the likelihood of each draw given all others."""
         seen = self._seen
         test = np.arange(0, len(seen.count), max(1, len(seen.count) // _TESTED))
         row, count, stays = seen.row[test], seen.count[test], seen.stays[test]
-        # Each of these as it would be without the draw.
+        # Each of these is computed as if this draw had not been made.
         kept = self._less(np.maximum(count - 1.0, 0.0), stays)
         lost = self._lost[row] - self._discount * (~stays & (count <= 1.0))
         reached = self._falloff.reached[seen.output[test]]
@@ -256,12 +256,12 @@ class Learnt:
         return scipy.sparse.csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
 
     def log_columns(self, outputs: Places) -> Floats:
-        """Return the logarithms of the probabilities of some outputs, a row for each, for every suspect."""
+        """Return the log probabilities of some outputs, one row per output and one column per suspect."""
         drawn = self._seen.drawn + self._pseudo
         found = self._falloff.log_columns(outputs)
         found += np.log(self._pseudo + self._lost) - np.log(drawn)
-        seen = self._kept_table[:, outputs].tocoo()  # a few pairs: all others were expected alone
-        with np.errstate(divide="ignore"):  # nothing is left of what was seen once and discounted
+        seen = self._kept_table[:, outputs].tocoo()  # few pairs; all others have only their expectation
+        with np.errstate(divide="ignore"):  # log(0), for pairs whose whole count was discounted
             more = np.log(seen.data / drawn[seen.row])
         found[seen.col, seen.row] = np.logaddexp(found[seen.col, seen.row], more)
         return found
@@ -269,13 +269,13 @@ class Learnt:
     def guesses(self, prior: Floats) -> Places:
         """Return the best guess for every word of the vocabulary as an output.
 
-        Looked at are the words that gave the output, the output itself and the likeliest words.
+        The candidates are the words that gave the output, the output itself, and the likeliest words.
         """
         seen = self._seen
         likeliest = np.argsort(-prior, kind="stable")[:_LIKELIEST]
         likely = np.repeat(likeliest, self._words), np.tile(np.arange(self._words), len(likeliest))
         itself = np.arange(len(seen.suspects)), seen.suspects
-        # What was seen comes up again among these as if it had not been, and then loses to itself.
+        # A pair that was seen may appear again as unseen. That entry is smaller, so it loses to the one with the count.
         row = np.concatenate([likely[0], seen.row, itself[0]])
         output = np.concatenate([likely[1], seen.output, itself[1]])
         unseen = self._spread(likely[0], self._falloff.rows(likeliest).ravel())
@@ -294,7 +294,7 @@ class Learnt:
 
 
 def _discount(counts: Floats) -> float:
-    """Return how much of a draw an output loses, from how many were seen once and how many twice."""
+    """Return the discount per output, from how many outputs were seen once and how many twice."""
     once, twice = (counts == 1.0).sum(), (counts == 2.0).sum()
     return float(once / (once + 2 * twice)) if once else 0.0
 
@@ -304,11 +304,10 @@ def success_of(
 ) -> tuple[float, float]:
     """Test guesses on draws that they were not learnt from; return how often they are right, and the standard error.
 
-    Nobody need learn to guess the output itself, or always the likeliest word: success is at least that of these two.
+    Guessing the output itself, or always the likeliest word, takes no learning, so the success is at least theirs.
 
-    A fold is guesses, one for every word of the vocabulary as an output, and the draws to test them on; the mean over
-    the folds counts. Words of the same block (`block_of`, for each suspect) share their randomness; without blocks all
-    draws are independent.
+    A fold is a guess for every word of the vocabulary as an output, and the draws to test them on; the result is the
+    mean over folds. Suspects with the same `block_of` share their randomness; without it all draws are independent.
     """
 
     def mean(chosen: Sequence[tuple[Places, Sightings]]) -> tuple[float, float]:
@@ -327,9 +326,9 @@ def _success(guesses: Places, fresh: Sightings, prior: Floats, block_of: Places 
     weight, hit = (np.bincount(block, weights=each) for each in (prior, prior * rates))
     draws = np.full(len(weight), np.inf)
     np.minimum.at(draws, block, fresh.drawn)
-    # As if all the words of a block were right and wrong together: no dependence of theirs can be worse.
+    # The worst dependence within a block: all its words are right or wrong together.
     rate = np.clip(np.divide(hit, weight, out=np.zeros_like(hit), where=weight > 0), 0.0, 1.0)
-    # Of few draws all may be right by chance; one more, as right as all words are, keeps them from looking certain.
+    # With few draws all may be right by chance. One pseudo-draw at the overall rate keeps the error above 0.
     rate = (rate * draws + min(hit.sum() / weight.sum(), 1.0)) / (draws + 1.0)
     return float(hit.sum()), float(np.sqrt((weight**2 * rate * (1.0 - rate) / draws).sum()))
 
@@ -337,8 +336,7 @@ def _success(guesses: Places, fresh: Sightings, prior: Floats, block_of: Places 
 class Pool:
     """Draws of one mechanism, and what was learnt from them under the last few priors.
 
-    `space`: the words. `draw`: makes the draws. `total`: how many draws a prior asks for in all, of each word in
-    proportion to how likely it is.
+    `total` is the number of draws that a prior asks for, of each word in proportion to its probability.
     """
 
     def __init__(self, space: Space, draw: Draw, total: int) -> None:
@@ -352,23 +350,23 @@ class Pool:
         renew_after_fork(self)
 
     def after_fork(self) -> None:
-        """Begin with a lock that nobody holds."""
+        """Replace the lock, which another thread may have held."""
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the lock behind, which goes into no other process."""
+        """Leave out the lock, which cannot be pickled."""
         return {name: value for name, value in vars(self).items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take a new lock."""
+        """Create a new lock."""
         vars(self).update(state)
         self.after_fork()
         renew_after_fork(self)
 
     def learnt(self, words: Places, prior: Floats | None, watch: Watch = ignore) -> Learnt:
-        """Return what draws tell of these words, which are as likely as the prior says or all alike.
+        """Return what draws show about these words under a prior; uniform if not given.
 
-        The draws are made at most once, even if several ask at the same time.
+        The draws are made at most once, even if several threads ask at the same time.
         """
         shares = np.full(len(words), 1.0 / len(words)) if prior is None else prior / prior.sum()
         key = (words.tobytes(), shares.tobytes())
@@ -381,7 +379,7 @@ class Pool:
             return self._learnt[key]
 
     def _make(self, words: Places, wanted: Places, watch: Watch) -> None:
-        """Draw what is missing, unless next to nothing is."""
+        """Make the missing draws, unless nearly all are there."""
         missing = np.maximum(wanted - self._drawn[words], 0)
         if (self._drawn[words] >= _LEAST_DRAWS).all() and missing.sum() <= (1.0 - _ENOUGH) * wanted.sum():
             return
@@ -394,7 +392,7 @@ class Pool:
         self._drawn[words[some]] += missing[some]
 
     def _sightings(self, words: Places) -> Sightings:
-        """Return what is known of these words."""
+        """Return the sightings of these words."""
         place = np.full(len(self._space), -1)
         place[words] = np.arange(len(words))
         row = place[self._keys // len(self._space)]

@@ -1,11 +1,11 @@
-"""The law of noise that is a direction times a length: estimates for all ε from one pass over shared directions.
+"""The law of noise that is a direction times a length, estimated for all ε in one pass over shared directions.
 
-The directions are uniform on the sphere (stretched, for `mahalanobis`, as the cloud of words is), and the length is a
-word's scale times a length drawn from one law for all words and all ε: Gamma(n) for Laplace noise, with scale 1/ε, and
-the chi law of n degrees of freedom for Gaussian noise, with the word's standard deviation as scale.
+The directions are uniform on the sphere (for `mahalanobis`, stretched by the covariance of the words). The length is a
+word's scale times a length with one law for all words and all ε: Gamma(n) for Laplace noise, with scale 1/ε, and the
+chi law with n degrees of freedom for Gaussian noise, with the word's standard deviation as scale.
 
-The probability of staying is not counted but averaged: along each direction the word's cell ends somewhere, and the
-probability that the noise is shorter is known exactly. That has less variance than counting, and gives every ε.
+The probability of staying is averaged, not counted: along each direction, the probability that the noise ends before
+the edge of the word's cell is known exactly. This has less variance than counting, and one set of edges serves every ε.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-# What the directions are for: each purpose, and each block of words, has its own.
+# The purposes of directions; each purpose and each block of words has its own.
 _FIGURES, _GUESSES, _WORST = range(3)
 _MOST_TIMES = 20
-_REMEMBERED = 64  # guesses, each at one ε
-_MOST_WORDS = 1 << 16  # whose edges are remembered: a hundred megabytes
-_DRAWN = 0.8  # of learning to guess, which share is drawing
+_REMEMBERED = 64  # guesses kept, each at one ε
+_MOST_WORDS = 1 << 16  # words whose edges are kept: about 100 MB
+_DRAWN = 0.8  # the share of drawing in the time of learning to guess
 _TABLE = 1 << 14
 _TAIL = 1e-12
 
@@ -50,26 +50,26 @@ class UnitLength:
     """The law of the noise's length at scale 1."""
 
     shape: float  # of the Gamma law
-    is_root: bool = False  # whether it is the root of twice a Gamma variable (a chi law), and not that variable itself
+    is_root: bool = False  # whether the length is the root of twice a Gamma variable: a chi law
 
     def draw(self, count: int, entropy: Entropy) -> Floats:
-        """Draw this many lengths."""
+        """Draw `count` lengths."""
         drawn = entropy.generator.standard_gamma(self.shape, count)
         return np.sqrt(2.0 * drawn) if self.is_root else drawn
 
     def distribution(self, lengths: Floats) -> Floats:
-        """Return the probability that the length stays below each of these."""
+        """Return the probability that the length is below each of these."""
         return np.asarray(scipy.special.gammainc(self.shape, 0.5 * lengths**2 if self.is_root else lengths))
 
     @cached_property
     def _table(self) -> tuple[float, float, Floats]:
-        """Where a table of the Gamma law begins, how many entries it has for each unit, and these."""
+        """A table of the Gamma law's CDF: where it begins, its entries per unit, and the entries."""
         low, high = (float(scipy.special.gammaincinv(self.shape, share)) for share in (_TAIL, 1 - _TAIL))
         grid = np.linspace(low, high, _TABLE)
         return low, (_TABLE - 1) / (high - low), scipy.special.gammainc(self.shape, grid)
 
     def below(self, lengths: Floats) -> Floats:
-        """Return the same as `distribution`, to within 1e-6, for many lengths."""
+        """Return `distribution` to within 1e-6, faster for many lengths."""
         low, per_unit, chances = self._table
         places = np.clip(((0.5 * lengths**2 if self.is_root else lengths) - low) * per_unit, 0.0, _TABLE - 1.0)
         before = np.minimum(places.astype(np.int32), _TABLE - 2)
@@ -79,14 +79,14 @@ class UnitLength:
 
 
 class _Field:
-    """What does not depend on ε: the points, the directions, and how far cells reach along them."""
+    """Everything that does not depend on ε: the points, the directions, and how far cells reach along them."""
 
     def __init__(self, mechanism: ScaledMechanism[Any], effort: Effort, watch: Watch) -> None:
         self._mechanism, self.effort, self.watch = mechanism, effort, watch
         self.length = mechanism.unit_length
         self._known: tuple[NDArray[np.int64], NDArray[np.float32]] | None = None
         self._edges: dict[tuple[int, int, str], Floats] = {}
-        #: The best guesses by what was asked, and ε.
+        #: The best guesses, by a digest of the question and ε.
         self.guessed: dict[tuple[str, float], list[Guess]] = {}
 
     @cached_property
@@ -97,7 +97,7 @@ class _Field:
         return rays
 
     def follow(self, ids: NDArray[np.int64], scales: Floats, draws: int, purpose: int, number: int) -> Landing:
-        """Follow the noise of some words, at scales of their own, along directions that they share."""
+        """Follow the noise of some words, each at its own scales, along shared directions."""
         entropy = Entropy(seed_of(self.effort, purpose, number))
         directions = entropy.generator.standard_normal((draws, self._mechanism.space.dimension))
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -107,7 +107,7 @@ class _Field:
         lengths = self.length.draw(draws, entropy)
         if purpose != _GUESSES:
             return self.rays.follow(ids, directions, lengths, scales)
-        # The attacker looks at the same words at one ε after the other, and most of the time goes into the edges.
+        # A search for an ε asks about the same words many times, and finding the edges takes most of the time.
         key = number, draws, hash_of(ids)
         landing = self.rays.follow(ids, directions, lengths, scales, self._edges.get(key))
         if len(self._edges) * self.rays.block < _MOST_WORDS:
@@ -115,7 +115,7 @@ class _Field:
         return landing
 
     def edges(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return how far the cell of each word reaches in each direction."""
+        """Return how far each word's cell reaches in each direction."""
         if self._known is not None and np.isin(ids, self._known[0]).all():
             known, edges = self._known
             order = np.argsort(known)
@@ -132,10 +132,10 @@ class _Field:
         return self._known[1]
 
     def within(self, edges: NDArray[np.floating[Any]], scales: Floats) -> Floats:
-        """Return for each word and direction the probability that its noise ends inside its own cell."""
+        """Return, per word and direction, the probability that the noise ends inside the word's own cell."""
         with np.errstate(divide="ignore", invalid="ignore"):
             lengths = edges / scales[:, None]
-        lengths[np.isnan(lengths)] = 0.0  # no noise on a word whose twin comes out instead
+        lengths[np.isnan(lengths)] = 0.0  # 0/0: a word without noise whose twin is returned instead
         return self.length.below(lengths)
 
 
@@ -147,7 +147,7 @@ class _Sweep:
         self.remembered = Memory()
 
     def scales(self, ids: NDArray[np.int64]) -> Floats:
-        """Return by how much the noise of each word is longer at each ε."""
+        """Return the scale of each word's noise at each ε."""
         return np.stack([mechanism.scales(ids) for mechanism in self.mechanisms], axis=1)
 
     def each_block(
@@ -159,9 +159,9 @@ class _Sweep:
         watch: Watch,
         weights: Sequence[float] = (),
     ) -> list[Arrays]:
-        """Do the work for every block of words on all cores; what was done before, and kept, is not done again.
+        """Do the work for every block of words on all cores, skipping blocks whose results are cached.
 
-        `weights` tell how much work each block is. Then there is much to keep, and `forget_blocks` is to be called.
+        `weights` are how much work each block is. If given, the results are large: call `forget_blocks` afterwards.
         """
 
         def one(job: tuple[int, slice]) -> Arrays:
@@ -177,7 +177,7 @@ class _Sweep:
         return run_watched(one, list(enumerate(blocks(len(ids), self.field.rays.block))), what, watch, weights)
 
     def forget_blocks(self, count: int, key: dict[str, Any]) -> None:
-        """Forget the blocks that were kept under this key."""
+        """Remove the blocks cached under this key."""
         for number in range(count):
             forget({**self.identity, **key, "block": number})
 
@@ -195,7 +195,7 @@ class _Sweep:
 
 
 class RadialLaw(SampledLaw):
-    """The law of laplace, mahalanobis and the Gaussian mechanisms, from rays that all their words and ε share."""
+    """The law of laplace, mahalanobis and the Gaussian mechanisms, from rays shared by words and ε."""
 
     how = "Estimated: the words of a block share their directions of noise, and all ε share both."
     measured_words = 10_000
@@ -215,19 +215,19 @@ class RadialLaw(SampledLaw):
         self._field = self._sweep.field
 
     def at(self, mechanisms: Sequence[Mechanism[Any]]) -> list[Law]:
-        """Return the laws of the same mechanism at other ε, which share their directions."""
+        """Return the laws of the same mechanism at other ε, which share the directions."""
         sweep = _Sweep(cast("Sequence[ScaledMechanism[Any]]", mechanisms), self._field)
         return [RadialLaw(one, self.effort, self.watch, (sweep, place)) for place, one in enumerate(sweep.mechanisms)]
 
     @property
     def block(self) -> int:
-        """How many consecutive words share their directions."""
+        """The number of consecutive words that share directions."""
         return self._field.rays.block
 
-    suspected_words = Law.suspected_words  # for all that are asked about, since words share their draws
+    suspected_words = Law.suspected_words  # words share draws, so `SampledLaw`'s lower limit is not needed
 
     def stays(self, ids: Ids) -> PerWord:
-        """Return the chance of each of these words to stay itself, averaged over directions."""
+        """Return the probability that each word stays itself, averaged over directions."""
         chosen = np.asarray(ids, dtype=np.int64)
         edges, scales = self._field.edges(chosen), self.mechanism.scales(chosen)
         means, errors, block_errors = np.empty(len(chosen)), np.empty(len(chosen)), []
@@ -237,7 +237,7 @@ class RadialLaw(SampledLaw):
         return PerWord(chosen, means, errors, float(np.linalg.norm(block_errors)) / len(chosen))
 
     def distinct(self, ids: Ids) -> PerWord:
-        """Return how many distinct outputs of each word came in the given number of draws."""
+        """Return how many distinct outputs each word had in `effort.draws` draws."""
         sweep, chosen = self._sweep, np.asarray(ids, dtype=np.int64)
 
         def count() -> list[Counts]:
@@ -259,23 +259,23 @@ class RadialLaw(SampledLaw):
         return range(len(self._sweep.mechanisms))
 
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
-        """Return the best guess under each of some priors, learnt from draws; likelier words are drawn more often."""
+        """Return the best guess under each of several priors, learnt from draws; likely words are drawn more often."""
         words = np.asarray(inputs, dtype=np.int64)
-        told, known = hash_of(words, *priors), self._field.guessed
+        digest, known = hash_of(words, *priors), self._field.guessed
         epsilon = self.mechanism.epsilon
-        if (told, epsilon) not in known:
-            self._guess(words, priors, told, watch)
-        return known[told, epsilon]
+        if (digest, epsilon) not in known:
+            self._guess(words, priors, digest, watch)
+        return known[digest, epsilon]
 
-    def _guess(self, words: NDArray[np.int64], priors: Sequence[Floats], told: str, watch: Watch) -> None:
-        """Learn the best guess at each ε of the sweep at which it is not known, all from the same directions."""
-        known, asked = self._field.guessed, {"what": "guesses", "words": len(words), "told": told}
+    def _guess(self, words: NDArray[np.int64], priors: Sequence[Floats], digest: str, watch: Watch) -> None:
+        """Learn the best guess at every ε of the sweep where it is unknown, all from the same directions."""
+        known, asked = self._field.guessed, {"what": "guesses", "words": len(words), "told": digest}
         missing = []
         for one in self._sweep.mechanisms:
             found = kept({**_Sweep([one], self._field).identity, **asked})
             if found is not None:
-                known[told, one.epsilon] = [_unpacked_guess(found, place) for place in range(len(priors))]
-            elif (told, one.epsilon) not in known:
+                known[digest, one.epsilon] = [_unpacked_guess(found, place) for place in range(len(priors))]
+            elif (digest, one.epsilon) not in known:
                 missing.append(one)
         if not missing:
             return
@@ -300,14 +300,14 @@ class RadialLaw(SampledLaw):
                 return Halves.of(words[part], arrays["outputs"][:, place], arrays["own"][place].T)
 
             guesses = self._judged(words, Halves.joined(run(count, parts)), priors)
-            known[told, one.epsilon] = guesses
+            known[digest, one.epsilon] = guesses
             while len(known) > _REMEMBERED:
                 known.pop(next(iter(known)))
             keep({**_Sweep([one], self._field).identity, **asked}, _packed_guesses(guesses))
         sweep.forget_blocks(len(parts), asked)
 
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
-        """Find all the figures of a calibration, for all ε in one pass."""
+        """Compute all figures of a calibration, for all ε in one pass."""
         found = self._sweep.remembered("figures", (ask.ids, ask.near), lambda: self._look(ask, watch))
         (stays, counts, near), place = found, self._place
         return self._figures(ask, stays[place], counts[place], near[place], self.guesses(ask.inputs, ask.priors, watch))
@@ -341,7 +341,7 @@ class RadialLaw(SampledLaw):
         return stays, [_joined(found, Counts, place) for place in self._all], near
 
     def _again(self, worst: list[NDArray[np.int64]], watch: Watch) -> list[PerWord]:
-        """Measure once more how often the worst words at each ε stay, on other directions."""
+        """Measure how often the worst words at each ε stay again, on fresh directions."""
         sweep, ids = self._sweep, np.unique(np.concatenate(worst))
         watch("measuring the worst words again", 0.0)
 
@@ -385,6 +385,6 @@ def _packed(parts: Iterable[Any]) -> Arrays:
 
 
 def _joined(found: list[Arrays], kind: Any, place: int) -> Any:
-    """Put what was found for one ε together, and take it out of the parts, so that memory holds it once."""
+    """Join the results for one ε, removing them from the parts so that memory holds them once."""
     names = {one.name: f"{place}.{one.name}" for one in fields(kind)}
     return kind.joined([kind(**{name: arrays.pop(where) for name, where in names.items()}) for arrays in found])

@@ -1,16 +1,16 @@
-"""Which word a noisy point ends up nearest to, for many words, directions and lengths of noise at once.
+"""The word nearest to a noisy point, for many words, directions and lengths of noise at once.
 
 A word at ``x`` with noise of length ``r`` in direction ``v`` lands nearest to the word ``u`` that minimises
-``‖x+rv-u‖² - r² = D_u - 2r(P_u - P_x)``, where ``D_u`` is the squared distance of ``u`` from ``x`` and ``P`` the
-products with ``v``. So when many words share their directions, and many values of ε share both, no product of vectors
-is left in a query: the products are computed once a direction and the distances once a word.
+``‖x+rv-u‖² - r² = D_u - 2r(P_u - P_x)``, where ``D_u`` is the squared distance from ``x`` to ``u`` and ``P_u`` is the
+dot product of ``u`` and ``v``. The products depend only on the direction and the distances only on the word, so each is
+computed once and shared by many queries and all ε.
 
-Compiled code has the words in groups of neighbours, and passes by those whose largest ``P`` and smallest ``D`` show
-that none of them can win. Without it, two short lists hold nearly every winner: the words with the largest ``P`` in
-this direction and those with the smallest ``D`` from this word. No word outside both can score below the smallest ``D``
-left out less ``2r`` times the largest ``P`` left out, which the ends of the lists tell. Where the best of the lists
-beats that bound it is the best of all. Elsewhere a longer list of the first kind is tried, and at last every word. The
-answer is always the exact one.
+The compiled code keeps the words in groups of neighbours, and skips a group if its largest ``P`` and smallest ``D``
+show that none of its words can win. Without compiled code, two short lists hold nearly every winner: the words with the
+largest ``P`` in this direction, and those with the smallest ``D`` from this word. A word outside both lists scores at
+least the smallest ``D`` left out minus ``2r`` times the largest ``P`` left out. If the best listed word beats that
+bound, it is the winner. Otherwise a longer list of the first kind is searched, and finally every word. The answer is
+always exact.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wordveil.parallel import blocks
 
 Matrix = NDArray[np.float32]
 
-# Measured at 50,000 × 100: shorter lists leave more to the longer ones than they save.
+# Measured at 50,000 × 100: shorter lists fall back to the longer ones more often than they save time.
 _FAR, _NEAR, _DEEP = 1024, 512, 4096
 _DIRECTIONS = 128
 _BLOCK_BYTES = 1 << 27
@@ -37,18 +37,17 @@ _TURNS = 3
 
 @dataclass(frozen=True)
 class Landing:
-    """Where the noise of some words ended."""
+    """Where the noise of some words landed."""
 
-    # (words, directions): how far the word's own cell reaches in each direction: with shorter noise it stays
-    # itself
+    # (words, directions): how far the word's own Voronoi cell reaches; with shorter noise the word stays itself
     edges: NDArray[np.float64]
-    outputs: NDArray[np.int32]  # (words, scales, directions): the id of the word that comes out
+    outputs: NDArray[np.int32]  # (words, scales, directions): the id of the output
 
 
 class Rays:
-    """Follows noise from words to the words nearest to where it lands.
+    """Finds the words nearest to noisy points.
 
-    Of words at the same point the first comes out, as in a nearest-word search.
+    Of several words at the same point the first is returned, as in a nearest-word search.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class Rays:
 
     @property
     def block(self) -> int:
-        """How many words to follow at once, for the memory and for the time that listing a direction takes."""
+        """The number of words to follow at once: as many as memory allows, to share the cost of each direction."""
         return max(1, min(1024, _BLOCK_BYTES // (4 * len(self._points))))
 
     def follow(
@@ -83,9 +82,9 @@ class Rays:
     ) -> Landing:
         """Find where each word lands in each direction at each scale of the noise.
 
-        All words share the directions, of shape (n, dimension), and the lengths along them, of shape (n,), at scale 1;
-        `scales`, of shape (words, m), tells by how much each word's noise is longer. See `block` for how many words.
-        The `edges` are those that were found before, if the same words were followed along the same directions.
+        All words share the directions, of shape (n, dimension), and the lengths at scale 1, of shape (n,); `scales`, of
+        shape (words, m), are the factors by which each word's noise is longer. Pass at most `block` words. If the same
+        words were followed along the same directions before, pass the `edges` found then to save time.
         """
         places, native = self._place[words], compiled()
         squares = self._squared_distances(places)
@@ -94,14 +93,14 @@ class Rays:
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         for part in blocks(len(directions), _DIRECTIONS):
             products = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32) @ self._points.T
-            with np.errstate(divide="ignore"):  # twins are at an edge of 0, and come out of no search
+            with np.errstate(divide="ignore"):  # twins have an edge of 0; see below
                 rises = None if known is None else (lengths[part] / known[:, part]).astype(np.float32)
             steepest, landed = (
                 _look_by_lists(products, places, squares, near, scales)
                 if native is None
                 else _look_compiled(native, products, places, squares, scales, rises)
             )
-            with np.errstate(divide="ignore"):  # where no word lies ahead the cell has no end
+            with np.errstate(divide="ignore"):  # the cell is unbounded if no word lies ahead
                 edges[:, part] = lengths[part] / np.maximum(steepest, 0.0).astype(np.float64)
             outputs[:, :, part] = landed
         twins = self._ids[places] != words
@@ -111,14 +110,14 @@ class Rays:
     def _squared_distances(self, places: NDArray[np.int64]) -> Matrix:
         rows = squared_distances(self._points, self._squares, places)
         np.maximum(rows, np.finfo(np.float32).tiny, out=rows)
-        rows[np.arange(len(places)), places] = np.inf  # the word itself is compared with, not listed
+        rows[np.arange(len(places)), places] = np.inf  # the word itself is compared separately
         return rows
 
 
 def _side_by_side(points: Matrix) -> NDArray[np.int64]:
-    """Return an order in which each group of words, and each bunch of groups, is of words that lie near one another.
+    """Return an order of the words in which each group, and each run of groups, is of words near one another.
 
-    The words are cut in two halves across a direction in which they are spread widely, and so are the halves.
+    The words are split recursively in two halves, across a direction in which they are widely spread.
     """
     order, uncut = np.arange(len(points)), [slice(0, len(points))]
     while uncut:
@@ -128,7 +127,7 @@ def _side_by_side(points: Matrix) -> NDArray[np.int64]:
             continue
         some = points[order[part]] - points[order[part]].mean(axis=0)
         along = some[np.einsum("ij,ij->i", some, some).argmax()]
-        for _ in range(_TURNS):  # towards the direction of the widest spread
+        for _ in range(_TURNS):  # power iteration towards the direction of widest spread
             along = (some @ along) @ some
             along = along / max(float(np.linalg.norm(along)), float(np.finfo(np.float32).tiny))
         middle = -(-size // (2 * _GROUP)) * _GROUP
@@ -145,7 +144,7 @@ def _look_compiled(
     scales: NDArray[np.floating[Any]],
     rises: Matrix | None,
 ) -> tuple[Matrix, NDArray[np.int32]]:
-    """Return for each word and direction the steepest rise, which may be known, and who comes out at each scale."""
+    """Return, per word and direction, the steepest rise (`rises` if known) and the output at each scale."""
     steepest = np.empty((len(places), len(products)), dtype=np.float32) if rises is None else rises
     landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int32)
     sizes = products.shape[1], len(products), len(places), scales.shape[1]
@@ -161,7 +160,7 @@ def _look_by_lists(
     near: list[tuple[NDArray[np.int64], float]],
     scales: NDArray[np.floating[Any]],
 ) -> tuple[Matrix, NDArray[np.int64]]:
-    """Return the same where nothing was compiled."""
+    """Return the same without compiled code."""
     fan = _Fan(products)
     steepest = np.empty((len(places), len(products)), dtype=np.float32)
     landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int64)
@@ -174,7 +173,7 @@ def _look_by_lists(
 
 
 class _Fan:
-    """Some directions, with the words that lie farthest along each. Products are times twice the noise's length."""
+    """Some directions, with the words farthest along each. Products are scaled by twice the length of the noise."""
 
     def __init__(self, products: Matrix) -> None:
         self.products = products
@@ -186,13 +185,13 @@ class _Fan:
         near = min(_NEAR, words)
         self.along = np.empty((count, far + near), dtype=np.float32)
         self.along[:, :far] = self.far_along
-        # room to work in, for one word after the other
+        # work space, reused for each word
         self.away, self.scores = np.empty_like(self.along), np.empty_like(self.along)
         self.rows = np.arange(count)
 
 
 class _Look:
-    """One word looking along all directions of a fan."""
+    """One word's search along all directions of a fan."""
 
     def __init__(self, fan: _Fan, place: int, squares: Matrix, near: tuple[NDArray[np.int64], float]) -> None:
         self._fan, self._place, self._squares = fan, place, squares
@@ -221,18 +220,18 @@ class _Look:
         return steepest
 
     def _slope_left(self, bound: Matrix, own: Matrix) -> Matrix:
-        """Return the most that a word left out of the lists can have."""
+        """Return an upper bound on the slope of the words left out of the lists."""
         return np.maximum(bound - own, 0.0) / np.float32(self._near_bound)
 
     def outputs(self, scale: float) -> NDArray[np.int64]:
-        """Return who comes out in each direction at one scale of the noise."""
+        """Return the output in each direction at one scale of the noise."""
         fan, size = self._fan, np.float32(scale)
         leaves = self.steepest * size >= 1.0
         found = np.full(len(leaves), self._place)
         going = np.flatnonzero(leaves)
         if not going.size:
             return found
-        if 2 * going.size > len(leaves):  # copying the rows that go would cost more than scoring them all
+        if 2 * going.size > len(leaves):  # scoring all rows is cheaper than copying most of them
             going = fan.rows
             scores, along, away = fan.scores, fan.along, fan.away
         else:
@@ -252,7 +251,7 @@ class _Look:
         return found
 
     def _deeper(self, rows: NDArray[np.int64], size: np.float32, winner: NDArray[np.int64], least: Matrix) -> Any:
-        """Look for better winners in these directions, in the longer lists and at last everywhere."""
+        """Search the longer lists in these directions for better winners, and finally all words."""
         fan = self._fan
         scores = fan.deep_along[rows] * -size
         scores += self._squares[fan.deep[rows]]
@@ -266,7 +265,7 @@ class _Look:
 
 
 def _lists(products: Matrix, count: int) -> tuple[NDArray[np.int64], Matrix, Matrix]:
-    """Return the words with the largest products in each row, those products, and what no other word exceeds."""
+    """Return the words with the largest products in each row, those products, and a bound on all other products."""
     listed = np.empty((len(products), count), dtype=np.int64)
     bounds = np.full(len(products), -np.inf, dtype=np.float32)
     for number, row in enumerate(products):
@@ -278,6 +277,6 @@ def _lists(products: Matrix, count: int) -> tuple[NDArray[np.int64], Matrix, Mat
 
 
 def _smallest(row: Matrix, count: int) -> tuple[NDArray[np.int64], float]:
-    """Return the places of the `count` smallest values, and a bound that no other value falls below."""
+    """Return the indices of the `count` smallest values, and a lower bound on all other values."""
     most = np.partition(row, count - 1)[count - 1]
     return np.flatnonzero(row <= most)[:count], float(most)

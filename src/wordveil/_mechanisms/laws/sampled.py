@@ -1,10 +1,10 @@
-"""The law of any mechanism at all, from draws of it.
+"""The law of any mechanism, estimated from its draws.
 
-Rows are counted. Columns need every word, and so more draws than can be made: they are learnt (`learner`). For the best
-guess there are two honest answers, and the truth lies between them. A guesser who learns from one half of the draws and
-is tested on the other does no better than the best guesser. And the success that the counted frequencies promise, if
-taken for the probabilities, is too high on average, since a maximum of estimates exceeds the maximum of what they
-estimate.
+Rows are counted. Columns involve every word, which would take too many draws, so they are learnt (see `learner`).
+
+The success of the best guess is bracketed. A guesser who learns from one half of the draws and is tested on the other
+does no better than the best guesser: a lower bound on average. Taking the counted frequencies for the probabilities
+gives an upper bound on average, because the maximum of estimates exceeds the maximum of what they estimate.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Drawn = NDArray[np.integer[Any]]
 
-#: How many of the worst words are measured again, and on how many times as many draws.
+#: How many of the worst words are measured again, and with how many times the draws.
 WORST, AGAIN = 20, 4
-#: An output tells which inputs are alike only if its likeliest input gave it at least this often.
+#: Inputs behind an output are compared only if its likeliest input gave it at least this often.
 SEEN = 20
 
 _TOKENS = 1 << 17
-_TOLD = 1 << 14  # draws between two reports of progress: somebody may be waiting
+_REPORTED = 1 << 14  # draws between two reports of progress
 _PAIRS = 512
-_FIGURES, _WORST, _COLUMNS, _FRESH = range(4)  # what draws are for: each purpose has its own
+_FIGURES, _WORST, _COLUMNS, _FRESH = range(4)  # the purposes of draws; each has its own seeds
 
 
 class SampledLaw(Law):
@@ -61,21 +61,21 @@ class SampledLaw(Law):
 
     @property
     def block(self) -> int:
-        """How many consecutive words share their draws."""
+        """The number of consecutive words that share their randomness."""
         return 1
 
     @property
     def suspected_words(self) -> int:
-        """Among how many words an attacker can be measured in reasonable time: those that are drawn for."""
+        """The most suspects for which an attacker can be measured in reasonable time: the words drawn for."""
         words = self.measured_words if self.effort.words is None else self.effort.words or len(self)
         return min(words, self.effort.adversary_words)
 
     def _draw(
         self, ids: Ids, draws: int, purpose: int, what: str = "drawing", watch: Watch = ignore
     ) -> Iterator[tuple[slice, Drawn]]:
-        """Draw for blocks of words, each with a seed that follows from its words.
+        """Draw for blocks of words, each with a seed derived from its words.
 
-        So every draw is independent of every other, in one call or in several, and the same call draws the same again.
+        So all draws are independent, within a call and between calls, and repeating a call repeats its draws.
         """
         for part in blocks(len(ids), max(1, _TOKENS // draws)):
             watch(what, part.start / len(ids))
@@ -84,7 +84,7 @@ class SampledLaw(Law):
         watch(what, 1.0)
 
     def rows(self, ids: Ids) -> Floats:
-        """Return the frequencies of every output, counted, a row for each of these words."""
+        """Return the counted frequencies of every output, one row per word."""
         found = np.empty((len(ids), len(self)))
         for part, outputs in self._draw(np.asarray(ids), self.effort.draws, _FIGURES):
             for place, drawn in enumerate(outputs, part.start):
@@ -94,27 +94,27 @@ class SampledLaw(Law):
     def log_columns(
         self, outputs: Ids, inputs: Ids | None = None, *, prior: Floats | None = None, watch: Watch = ignore
     ) -> Floats:
-        """Return ``ln Pr[M(w)=y]`` as learnt from draws, a row for each output and a column for each input."""
+        """Return ``ln Pr[M(w)=y]`` as learnt from draws, one row per output and one column per input."""
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs, dtype=np.int64)
         return self._pool.learnt(words, prior, watch).log_columns(np.asarray(outputs, dtype=np.int64))
 
     def _sight(
         self, words: NDArray[np.int64], times: NDArray[np.int64], number: int, watch: Watch
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-        """Draw each word as often as asked, and count the pairs of the place of a word and its output."""
+        """Draw each word the given number of times, and count the pairs of a word's index and its output."""
         row = np.repeat(np.arange(len(words)), times)
         output, entropy = np.empty(len(row), dtype=np.int64), Entropy(seed_of(self.effort, _COLUMNS, number))
-        for part in blocks(len(row), _TOLD):
+        for part in blocks(len(row), _REPORTED):
             output[part] = self.mechanism.draw(words[row[part]], entropy)
             watch("running the mechanism", part.stop / len(row))
         pairs, count = np.unique(row * len(self) + output, return_counts=True)
         return pairs // len(self), pairs % len(self), count.astype(np.float64)
 
     def information(self, prior: Floats, watch: Watch = ignore) -> Estimate:
-        """Return how many bits about its word an output gives to an attacker who learnt the mechanism from draws.
+        """Return how many bits an output reveals to an attacker who learnt the mechanism from draws.
 
-        Whatever they believe after seeing an output, on average over fresh draws they gain no more than the output
-        reveals (Barber & Agakov 2003); so this is, on average, at most the truth, and near it where they learnt well.
+        Whatever posterior they learnt, their average gain on fresh draws is at most the mutual information (Barber &
+        Agakov 2003). So this is a lower bound on average, close if they learnt well.
         """
         inputs = support(prior, len(self))
         own = prior[inputs] / prior[inputs].sum()
@@ -129,7 +129,7 @@ class SampledLaw(Law):
         return Estimate.mean(gained)
 
     def stays(self, ids: Ids) -> PerWord:
-        """Return how often each of these words stayed itself."""
+        """Return how often each word stayed itself."""
         return self._stays(np.asarray(ids, dtype=np.int64), self.effort.draws, _FIGURES)
 
     def _stays(self, ids: NDArray[np.int64], draws: int, purpose: int, watch: Watch = ignore) -> PerWord:
@@ -139,16 +139,16 @@ class SampledLaw(Law):
         return _frequency(ids, np.concatenate(own) if own else np.empty(0), draws)
 
     def distinct(self, ids: Ids) -> PerWord:
-        """Return how many distinct outputs of each word came in the given number of draws."""
+        """Return how many distinct outputs each word had in `effort.draws` draws."""
         words, draws = np.asarray(ids, dtype=np.int64), self.effort.draws
         parts = self._draw(words, draws, _FIGURES)
         counts = Counts.joined([Counts.of(words[part], outputs, self.effort) for part, outputs in parts])
         return counts.distinct_of(words, draws, self.block)
 
     def loss(self, ids: Ids, others: NDArray[np.int64]) -> Floats:
-        """Return what is guaranteed at most between each word and some words of its own.
+        """Return the guaranteed bound on the loss between each word and the words in its row of `others`.
 
-        A guarantee with a δ bounds no ratio: an output as unlikely as δ may come from one of the words alone.
+        A guarantee with a δ bounds no ratio: an output as unlikely as δ may come from only one of the words.
         """
         if self.mechanism.guarantee.notion is not Notion.METRIC:
             return np.full(others.shape, np.inf)
@@ -157,7 +157,7 @@ class SampledLaw(Law):
         return (np.concatenate(parts) if parts else np.zeros(0)).reshape(others.shape)
 
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
-        """Return the best guess under each of some priors, learnt from draws; likelier words are drawn more often."""
+        """Return the best guess under each of several priors, learnt from draws; likely words are drawn more often."""
         words, likely = np.asarray(inputs, dtype=np.int64), np.max(priors, axis=0) * len(inputs)
         usual = max(4.0, self.effort.draws * min(1.0, self.measured_words / len(words)))
         with np.errstate(divide="ignore"):
@@ -170,13 +170,13 @@ class SampledLaw(Law):
         return self._judged(words, Halves.joined(halves), priors)
 
     def _judged(self, inputs: NDArray[np.int64], halves: Halves, priors: Sequence[Floats]) -> list[Guess]:
-        """Return the guesses, with the priors put into the order in which the words were drawn for."""
+        """Return the guesses, with the priors reordered to match `halves`."""
         order = np.argsort(inputs)
         place = order[np.searchsorted(inputs[order], halves.ids)]
         return halves.guesses(self.mechanism.space, [prior[place] for prior in priors])
 
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
-        """Find all the figures of a calibration, from the same draws where the attacker looks among the same words."""
+        """Compute all figures of a calibration, reusing the draws if the attacker's suspects are the measured words."""
         ids, draws = ask.ids, self.effort.draws
         asked = len(ask.inputs)
         shared = np.array_equal(np.sort(ids[:asked]), np.sort(ask.inputs))
@@ -197,7 +197,7 @@ class SampledLaw(Law):
         return self._figures(ask, replace(stays, again=again), whole, np.concatenate(near), guesses)
 
     def _figures(self, ask: Question, stays: PerWord, counts: Counts, near: Floats, guesses: list[Guess]) -> Figures:
-        """Put the figures together from what was counted."""
+        """Assemble the figures from the counts."""
         ids, draws = stays.ids, self.effort.draws
         kept = Estimate.around(stays.mean, stays.mean_error, len(ids))
         near_error = mean_error(np.sqrt(near * (1.0 - near) / draws), self.block)
@@ -228,7 +228,7 @@ class SampledLaw(Law):
 class Pairs:
     """The distinct pairs of a word and an output, and how often each was drawn."""
 
-    row: NDArray[np.int64]  # the place of the word among those drawn for
+    row: NDArray[np.int64]  # the index of the word among those drawn for
     output: NDArray[np.int64]  # the output
     count: NDArray[np.int64]  # how often it came out
 
@@ -240,6 +240,7 @@ class Pairs:
     @classmethod
     def of_halves(cls, outputs: Drawn, half: int) -> tuple[Pairs, NDArray[np.int64]]:
         """Count the outputs of each row, and how often each came after the first `half` draws."""
+        # The lowest bit marks the second half, so one sort gives both counts.
         marked = 2 * outputs.astype(np.int64)
         marked[:, half:] += 1
         marked.sort(axis=1)
@@ -256,9 +257,9 @@ class Pairs:
 
 
 def _needed(pairs: Pairs, words: int, draws: float) -> Floats:
-    """Return how many of each word's outputs, the likeliest first, make up this many draws."""
+    """Return how many of each word's outputs, likeliest first, make up this many draws."""
     most = int(pairs.count.max(initial=1))
-    # how many outputs came how often: far fewer numbers than outputs, so that nothing need be sorted
+    # A histogram of the counts: far smaller than the outputs, and already in order.
     outputs = np.bincount(pairs.row * most + (most - pairs.count), minlength=words * most).reshape(words, most)
     times = np.arange(most, 0, -1)
     held = np.cumsum(outputs * times, axis=1)
@@ -271,19 +272,18 @@ def _needed(pairs: Pairs, words: int, draws: float) -> Floats:
 
 @dataclass(frozen=True)
 class Counts:
-    """Figures of a block of words counted from their outputs, to be joined over blocks."""
+    """Figures counted from the outputs of a block of words, which can be joined over blocks."""
 
-    # (words,): the number of distinct outputs, the size of the smallest set that holds all but eta of the draws,
-    # the frequency of the likeliest output, and that of the word itself
-    distinct: Floats
-    effective: Floats
-    largest: Floats
-    own: Floats
-    singles: Floats  # (words,): how many outputs came once
-    # the outputs that came at all, and from how many of the words each
-    reached: NDArray[np.int64]
-    reached_by: NDArray[np.int64]
-    below: NDArray[np.int64]  # from how many words below it in the hierarchy each of them came
+    # of shape (words,)
+    distinct: Floats  # the number of distinct outputs
+    effective: Floats  # the size of the smallest set that holds all but eta of the draws
+    largest: Floats  # the frequency of the likeliest output
+    own: Floats  # the frequency of the word itself
+    singles: Floats  # the number of outputs that came once
+    # of shape (outputs,)
+    reached: NDArray[np.int64]  # the outputs that came at all
+    reached_by: NDArray[np.int64]  # from how many words each came
+    below: NDArray[np.int64]  # from how many words below it in the hierarchy each came
     # the pairs that came often
     word: NDArray[np.int64]
     output: NDArray[np.int64]
@@ -320,7 +320,7 @@ class Counts:
 
     @classmethod
     def joined(cls, parts: list[Counts]) -> Counts:
-        """Put blocks of words together."""
+        """Join blocks of words."""
         whole = {one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)}
         outputs, place = np.unique(whole["reached"], return_inverse=True)
         for name in ("reached_by", "below"):
@@ -332,14 +332,14 @@ class Counts:
     def distinct_of(self, ids: NDArray[np.int64], draws: int, block: int) -> PerWord:
         """Return the number of distinct outputs, with its jackknife error.
 
-        Leaving one draw out changes the number by one if its output came once, and not at all otherwise: with f outputs
-        that came once the jackknife variance is f·(1 - f/n), a little above the true one.
+        Leaving out one draw lowers the number by one if its output came once, and otherwise changes nothing. With f
+        outputs that came once, the jackknife variance is f·(1 - f/n), slightly above the true one.
         """
         errors = np.sqrt(self.singles * (1.0 - self.singles / draws))
         return PerWord(ids, self.distinct, errors, mean_error(errors, block), worst_is_largest=False)
 
     def alike(self, gamma: float) -> tuple[NDArray[np.int64], Floats]:
-        """Return the outputs that came often from some input, and from how many inputs nearly as often."""
+        """Return the outputs that came often from some input, and how many inputs gave each nearly as often."""
         outputs, place = np.unique(self.output, return_inverse=True)
         most = np.zeros(len(outputs), dtype=np.int64)
         np.maximum.at(most, place.ravel(), self.count)
@@ -350,15 +350,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Halves:
-    """The outputs of words, in the first and in the second half of the draws."""
+    """The outputs of words, counted separately in the first and second half of the draws."""
 
     ids: NDArray[np.int64]  # the words
-    draws: NDArray[np.int64]  # for each of them how many draws it had in all; the first half is rounded down
-    sizes: NDArray[np.int64]  # how many words each block has
-    # the distinct pairs; each word has one with itself
+    draws: NDArray[np.int64]  # the draws of each word in both halves; the first half is rounded down
+    sizes: NDArray[np.int64]  # the number of words in each block
+    # the distinct pairs; every word is also paired with itself
     word: NDArray[np.int32]
     output: NDArray[np.int32]
-    # how often each pair came in either half
+    # how often each pair came in each half
     first: NDArray[np.float32]
     second: NDArray[np.float32]
 
@@ -366,8 +366,8 @@ class Halves:
     def of(cls, ids: NDArray[np.int64], outputs: Drawn, own: Floats | None = None) -> Halves:
         """Count the outputs, of shape (words, draws), of a block of words.
 
-        `own`, a pair for each word, is how often it is expected to stay in either half, where that is better known than
-        by counting.
+        `own`, of shape (words, 2), is how often each word is expected to stay in each half, if that is known better
+        than by counting.
         """
         draws = outputs.shape[1]
         half = draws // 2
@@ -389,14 +389,14 @@ class Halves:
 
     @classmethod
     def joined(cls, parts: list[Halves]) -> Halves:
-        """Put blocks of words together."""
+        """Join blocks of words."""
         return cls(**{one.name: np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)})
 
     def guesses(self, space: Space, priors: Sequence[Floats]) -> list[Guess]:
-        """Return the best guess under each of some priors, after all blocks are joined.
+        """Return the best guess under each of several priors, once all blocks are joined.
 
-        The success is given between what a guesser who learnt from one half achieves on the other and what the counted
-        frequencies would give, each with its error.
+        The interval of its success runs from what a guesser who learnt from one half achieves on the other to what the
+        counted frequencies would give, widened by the errors of both.
         """
         order = np.argsort(self.ids)
         row = order[np.searchsorted(self.ids[order], self.word)]
@@ -416,7 +416,7 @@ class Halves:
             most = np.zeros(len(space))
             np.maximum.at(most, self.output, (prior / self.draws)[row] * (self.first + self.second))
             high = min(max(low, float(most.sum())), 1.0)
-            # the success of always guessing the likeliest word is no estimate
+            # always guessing the likeliest word succeeds with exactly this probability
             lowest = max(Estimate.around(low, error).low, float(prior.max()))
             highest = min(Estimate.around(high, error).high, 1.0)
             found.append(Guess(folds[0][0], Estimate(0.5 * (low + high), lowest, highest, len(self.ids))))
@@ -434,14 +434,14 @@ class Halves:
 
 
 def seed_of(effort: Effort, *purpose: int) -> int:
-    """Return the seed of the draws for a purpose."""
+    """Return the seed of the draws made for a purpose."""
     return int(np.random.SeedSequence([effort.seed, *purpose]).generate_state(1, np.uint64)[0])
 
 
 def mean_error(errors: Floats, block: int) -> float:
-    """Return the standard error of a mean over words whose errors are independent between blocks of words only.
+    """Return the standard error of a mean over words whose errors are independent only between blocks.
 
-    Within a block it counts them as if they all erred alike, which no dependence exceeds.
+    Within a block the errors are taken as fully correlated, the worst case.
     """
     if not len(errors):
         return 0.0
@@ -450,7 +450,7 @@ def mean_error(errors: Floats, block: int) -> float:
 
 
 def near_frequency(near: NDArray[np.int64], outputs: Drawn, part: slice) -> Floats:
-    """Return how often each word of a block became one of its near words; words beyond those of `near` are left out."""
+    """Return how often each word of a block became one of its near words; words that `near` lacks are left out."""
     listed = np.sort(near[part.start : part.stop], axis=1)
     found = np.zeros(len(listed))
     for place, own in enumerate(listed):
@@ -461,11 +461,11 @@ def near_frequency(near: NDArray[np.int64], outputs: Drawn, part: slice) -> Floa
 
 
 def worst_words(stays: PerWord) -> NDArray[np.int64]:
-    """Return the words that stay most."""
+    """Return the words that stay most often."""
     return np.asarray(stays.ids[np.argsort(-stays.values, kind="stable")[:WORST]])
 
 
 def _frequency(ids: NDArray[np.int64], shares: Floats, draws: int) -> PerWord:
-    likely = (shares * draws + 0.5) / (draws + 1.0)  # a word that always or never stayed has an error too
+    likely = (shares * draws + 0.5) / (draws + 1.0)  # so that a share of 0 or 1 has an error too
     errors = np.sqrt(likely * (1.0 - likely) / draws)
     return PerWord(ids, shares, errors, mean_error(errors, 1))

@@ -1,11 +1,12 @@
-"""The law of mechanisms whose probabilities depend on a number of hops alone: graph and ring.
+"""The law of mechanisms whose probabilities depend only on the number of hops: graph and ring.
 
-A word's law is known from how many words lie at each number of hops, and hops are the same in both directions, so that
-a column costs no more than a row. The best guess of an input is found by a search instead of a table of all pairs:
-``max_w π(w)·e^{-rate·c(w,y)}/Z(w)`` is, in logarithms, the largest of ``a(w) - rate·c(w,y)``, and a value at one word
-bounds those at its neighbours by ``a - rate``. Handing values on along the edges until nothing changes gives the
-maximum for every output at once, were every hop to cost 1; the first one, which may cost less, is handed on by itself
-at the end.
+A word's normaliser follows from its shell sizes, how many words lie at each number of hops. Hops are symmetric, so a
+column costs no more than a row.
+
+The best guess for an output ``y`` maximises ``π(w)·e^{-rate·c(w,y)}/Z(w)``: in logarithms, ``a(w) - rate·c(w,y)``
+with ``a(w) = ln π(w)/Z(w)``. If every hop costs 1, a value ``a`` at one word gives at least ``a - rate`` at its
+neighbours. So passing values along the edges until nothing changes finds the maximum for every output at once, without
+a table of all pairs. The first hop may cost less; it is applied separately, in a last step.
 """
 
 from __future__ import annotations
@@ -36,32 +37,32 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 _PAIRS = 1024
-_FEW_HOPS = 16  # that four bits can count
-_SAFE_LOG = -60.0  # of a weight: sums of these do not vanish in single precision
-_PACKED_CELLS = 1 << 32  # that are kept between rounds: 2 GiB
-_ROWS = 16  # outputs whose weights stay in the processor's cache
+_FEW_HOPS = 16  # numbers of hops that fit in four bits
+_SAFE_LOG = -60.0  # sums of weights with larger logarithms do not vanish in single precision
+_PACKED_CELLS = 1 << 32  # the most kept between rounds: 2 GiB
+_ROWS = 16  # outputs whose weights fit in the processor's cache together
 
 
 @dataclass(frozen=True)
 class HopFall:
-    """How the weight of an output falls with its hops: by `rate` each, the first costing `first` of that."""
+    """How the weight of an output falls with its number of hops."""
 
-    rate: float  # by how much the logarithm of a weight falls with a hop
-    first: float = 1.0  # what the first hop costs where every further one costs 1
+    rate: float  # how much the logarithm of the weight falls per unit of cost
+    first: float = 1.0  # the cost of the first hop; every further hop costs 1
 
     def costs(self, hops: int) -> Floats:
-        """Return what 0, 1, 2, … hops cost, `count` numbers; each costs at most 1 more than the one before."""
+        """Return the costs of 0, 1, …, ``hops - 1`` hops; each is at most 1 more than the one before."""
         costs = np.arange(hops, dtype=np.float64)
         costs[1:] -= 1.0 - self.first
         return costs
 
     def logs(self, hops: int) -> Floats:
-        """Return the logarithms of the weights of one word at 0, 1, 2, … hops, `count` numbers."""
+        """Return the log weights at 0, 1, …, ``hops - 1`` hops."""
         return np.maximum(-self.rate * self.costs(hops), LOG_FLOOR)
 
 
 class _Hops:
-    """What does not depend on ε: shells, edges, and the hops between words that were asked about."""
+    """Everything that does not depend on ε: shell sizes, edges, and the hops between words asked about."""
 
     def __init__(self, space: HopSpace, watch: Watch) -> None:
         self.space, self._watch = space, watch
@@ -69,7 +70,7 @@ class _Hops:
 
     @cached_property
     def sizes(self) -> Floats:
-        """How many words lie at each number of hops: a row for each word, or one row where all are alike."""
+        """How many words lie at each number of hops: one row per word, or a single row if all words are alike."""
         if self.space.shells_are_alike:
             return self.space.shell_sizes(np.array([0])).astype(np.float64)
         key = {"what": "shell sizes", "space": self.space.checksum}
@@ -81,11 +82,11 @@ class _Hops:
         return found["sizes"].astype(np.float64)
 
     def row_of(self, ids: Ids) -> NDArray[np.integer[Any]]:
-        """Return which row of `sizes` is each word's."""
+        """Return the row of `sizes` that belongs to each word."""
         return np.zeros(len(ids), dtype=np.int64) if len(self.sizes) == 1 else ids
 
     def between(self, ids: Ids, others: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the hops from each word to words of its own."""
+        """Return the hops from each word to the words in its row of `others`."""
 
         def count() -> NDArray[np.int64]:
             self._watch("counting hops", 0.0)
@@ -94,11 +95,11 @@ class _Hops:
         return self._remembered("between", (ids, others), count)
 
     def from_all(self, outputs: Ids) -> NDArray[np.integer[Any]]:
-        """Return the hops from every word to some outputs, a row for each output."""
+        """Return the hops from every word to some outputs, one row per output."""
         return self._remembered("from all", (outputs,), lambda: self.space.hops(outputs))
 
     def past(self, ids: Ids, others: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Say whether a word has a neighbour farther from the other word than itself, and whether the other has one."""
+        """Return whether each word has a neighbour that is farther from the other word, and whether the other has."""
 
         def look() -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
             hops, own = self.between(ids, others), np.broadcast_to(ids[:, None], others.shape)
@@ -111,7 +112,7 @@ class _Hops:
         one, other, far = ids.ravel(), others.ravel(), hops.ravel()
         ones = np.ones(len(neighbours), dtype=np.int32)
         joined = scipy.sparse.csr_array((ones, neighbours, indptr), shape=(len(indptr) - 1,) * 2)
-        # of two neighbours: one that they do not share, beside the other itself
+        # If the two are neighbours: whether `one` has a neighbour besides the shared ones and `other` itself.
         found = np.asarray(np.diff(indptr)[one] > (joined[one] * joined[other]).sum(axis=1) + 1)
         apart = np.flatnonzero(far > 1)
         apart = apart[np.argsort(other[apart], kind="stable")]
@@ -125,7 +126,7 @@ class _Hops:
 
 
 class ShellLaw(ExactLaw):
-    """The exact law of a mechanism on hops, given by a `HopFall`."""
+    """The exact law of a mechanism whose weights are given by a `HopFall`."""
 
     how = "Exact: from the number of words at each distance of every word."
 
@@ -134,10 +135,10 @@ class ShellLaw(ExactLaw):
     ) -> None:
         super().__init__(mechanism, effort, watch)
         self._hops = hops or _Hops(mechanism.space, watch)
-        self.fall: HopFall = cast("Any", mechanism).fall  # whatever names this law has one
+        self.fall: HopFall = cast("Any", mechanism).fall  # every mechanism with this law has one
 
     def at(self, mechanisms: Sequence[Mechanism[Any]]) -> list[Law]:
-        """Return the laws of the same mechanism at other ε, which share their shells and hops."""
+        """Return the laws of the same mechanism at other ε, which share shells and hops."""
         return [ShellLaw(mechanism, self.effort, self.watch, self._hops) for mechanism in mechanisms]
 
     @cached_property
@@ -153,7 +154,7 @@ class ShellLaw(ExactLaw):
 
     @cached_property
     def _sizes(self) -> Floats:
-        """How many words that may be drawn lie at each number of hops."""
+        """How many words that are not blocked lie at each number of hops."""
         sizes = self._hops.sizes
         if not len(self._blocked):
             return sizes
@@ -165,16 +166,16 @@ class ShellLaw(ExactLaw):
 
     @cached_property
     def _log_sums(self) -> Floats:
-        """The logarithm of the normaliser: of every word, or one for all."""
+        """The logarithm of the normaliser, per row of `sizes`."""
         return np.asarray(np.log(self._sizes @ np.exp(self._logs)))
 
     def _sums_of(self, ids: Ids) -> Floats:
         return np.asarray(self._log_sums[self._hops.row_of(ids)])
 
     def rows(self, ids: Ids) -> Floats:
-        """Return the probabilities of every output, a row for each of these words."""
+        """Return the probabilities of every output, one row per word."""
         hops = self._hops.space.hops(np.asarray(ids))
-        weights = np.exp(self.fall.logs(int(hops.max(initial=0)) + 1))[hops]  # without counting all shells
+        weights = np.exp(self.fall.logs(int(hops.max(initial=0)) + 1))[hops]  # needs no shell sizes
         weights[:, self._blocked] = 0.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -191,7 +192,7 @@ class ShellLaw(ExactLaw):
         return found
 
     def _outcomes(self, ids: Ids, weights: Floats) -> tuple[Floats, float]:
-        # Entropies are known from the shells. Single precision loses nothing that counts: no weight is above 1.
+        # Entropies follow from the shells. Single precision is enough: no weight is above 1.
         chances, sizes = self.profile(ids)
         own = (weights * np.exp(-self._sums_of(ids))).astype(np.float32)
         mixture = own @ np.exp(self._logs).astype(np.float32)[self._hops.space.hops(np.asarray(ids))]
@@ -199,11 +200,11 @@ class ShellLaw(ExactLaw):
         return mixture.astype(np.float64), float(weights @ (sizes * scipy.special.entr(chances)).sum(axis=1))
 
     def _weights(self, outputs: Ids, inputs: Ids, prior: Floats) -> NDArray[np.float32]:  # noqa: ARG002 - see `Law`
-        # Looked up instead of exponentiated. Scaled by each output's nearest input, so that nothing vanishes where all
-        # inputs are far.
+        # A table lookup instead of an exponential per cell. Each output is scaled by its nearest input, so that its row
+        # does not vanish if all inputs are far away.
         hops = np.take(self._hops.space.hops(np.asarray(outputs)), inputs, axis=1)
         if len(self._logs) <= 1 << 8:
-            hops = hops.astype(np.uint8)  # to be looked up in half the time
+            hops = hops.astype(np.uint8)  # halves the time of the lookup
         sums = self._sums_of(inputs)
         common = np.exp(sums.min() - sums).astype(np.float32)
         weights = np.empty(hops.shape, dtype=np.float32)
@@ -221,25 +222,25 @@ class ShellLaw(ExactLaw):
         return _PackedColumns(self, outputs, inputs) if fits else super()._seen(outputs, inputs, prior)
 
     def _parts(self, count: int, width: int | None = None) -> Sequence[slice]:  # noqa: ARG002 - see `Law`
-        return list(blocks(count, SOURCES))  # so many searches cost no more than one
+        return list(blocks(count, SOURCES))  # SOURCES searches together cost no more than one
 
     def chances(self, ids: Ids, outputs: NDArray[np.int64]) -> Floats:
-        """Return the probability of some outputs of each word's own."""
+        """Return ``Pr[M(w)=y]`` for each word and each output in its row of `outputs`."""
         hops = self._hops.between(np.asarray(ids), outputs)
         return np.where(self._is_blocked[outputs], 0.0, np.exp(self._logs[hops] - self._sums_of(ids)[:, None]))
 
     def stays(self, ids: Ids) -> PerWord:
-        """Return the chance of each of these words to stay itself."""
+        """Return the probability that each word stays itself."""
         words = np.asarray(ids, dtype=np.int64)
         return PerWord(words, np.where(self._is_blocked[words], 0.0, np.exp(-self._sums_of(words))))
 
     def loss(self, ids: Ids, others: NDArray[np.int64]) -> Floats:
-        """Return the largest log-ratio, over all outputs, between each word and some words of its own.
+        """Return the largest log-ratio, over all outputs, between each word and the words in its row of `others`.
 
-        The weights of an output ``y`` from ``w`` and ``w'`` differ most at ``y = w``, by the triangle inequality, if
-        every hop costs the same. If the first costs less, they differ more at a neighbour of ``w`` that is one hop
-        farther from ``w'`` than ``w`` is, where there is one: from 1 hop to one more than between ``w`` and ``w'``.
-        Where that output is never drawn, what is returned is an upper bound.
+        If every hop costs the same, the weights of an output ``y`` from ``w`` and ``w'`` differ most at ``y = w``, by
+        the triangle inequality. If the first hop costs less, they differ more at a neighbour of ``w`` that is one hop
+        farther from ``w'`` than ``w`` is, if there is one: it is 1 hop from ``w`` and ``d(w,w') + 1`` from ``w'``.
+        If that output is blocked, the result is an upper bound.
         """
         if not others.shape[1]:
             return np.zeros(others.shape)
@@ -251,7 +252,7 @@ class ShellLaw(ExactLaw):
         return np.maximum(np.where(onward, past, plain) + between, np.where(back, past, plain) - between)
 
     def survey(self, inputs: Ids, priors: Sequence[Floats], outputs: Ids, watch: Watch = ignore) -> Survey:
-        """Find all that is to be known of some inputs, without a pass over them."""
+        """Survey some inputs without a pass over their rows."""
         words = np.asarray(inputs, dtype=np.int64)
         sums = self._sums_of(words)
         guesses = []
@@ -265,7 +266,7 @@ class ShellLaw(ExactLaw):
         return Survey(self.stays(words), columns, guesses)
 
     def _guess(self, inputs: NDArray[np.int64], own: Floats) -> Guess:
-        """Return the best guess, given ``ln π(w)/Z(w)`` of the inputs."""
+        """Return the best guess, given ``a(w) = ln π(w)/Z(w)`` of the inputs; see the module's docstring."""
         space, rate = self._hops.space, self.fall.rate
         before = np.full(len(space), -np.inf)
         before[inputs] = own
@@ -280,7 +281,7 @@ class ShellLaw(ExactLaw):
                     break
                 whose = np.where(better, self._giver(best, whose, offered), whose)
                 best = np.where(better, offered - rate, best)
-            # What comes back to where it started has cost more than a hop there, and does not outdo what was there.
+            # A value that returns to the word it came from is lower than the word's own, so it wins nothing there.
             better = offered - self.fall.first * rate > before
             guessed = np.where(better, self._giver(best, whose, offered), guessed)
             before = np.where(better, offered - self.fall.first * rate, before)
@@ -288,14 +289,14 @@ class ShellLaw(ExactLaw):
         return Guess(guessed, Estimate.exactly(float(np.exp(before).sum()), len(inputs)))
 
     def _giver(self, best: Floats, whose: NDArray[np.int64], offered: Floats) -> NDArray[np.int64]:
-        """Return for every word whose value its best neighbour hands on."""
+        """Return, for every word, the input whose value its best neighbour passes on."""
         starts, neighbours = self._hops.space.indptr[:-1].astype(np.int64), self._hops.space.indices
         degrees = np.diff(self._hops.space.indptr)
         is_best = best[neighbours] >= np.repeat(offered, degrees)
         return np.asarray(np.maximum.reduceat(np.where(is_best, whose[neighbours], -1), starts))
 
     def profile(self, ids: Ids) -> tuple[Floats, Floats]:
-        """Return for each word the probabilities that an output of it can have, and how many outputs have each."""
+        """Return the distinct probabilities of each word's outputs, and how many outputs have each."""
         row = self._hops.row_of(ids)
         chances = np.exp(self._logs - self._log_sums[row][:, None])
         sizes = self._sizes[row]
@@ -303,10 +304,10 @@ class ShellLaw(ExactLaw):
 
 
 class _PackedColumns:
-    """The columns of many outputs, kept for every round in half a byte each: four numbers of hops to 16 bits.
+    """The columns of many outputs, kept between rounds at half a byte per cell: four numbers of hops in 16 bits.
 
-    One lookup turns these into four weights. The inputs are cut into quarters, and four hops that are packed together
-    are one from each, so that packing works on whole arrays; the weights then come in the order of `_order`.
+    One lookup turns 16 bits into four weights. Each 16 bits hold one input from each quarter of the inputs, so packing
+    works on whole arrays; the weights come out in the order of `_order`.
     """
 
     def __init__(self, law: ShellLaw, outputs: Ids, inputs: Ids) -> None:
@@ -318,7 +319,7 @@ class _PackedColumns:
         weights = np.zeros(_FEW_HOPS, dtype=np.float32)
         weights[: len(law._logs)] = np.exp(law._logs)
         four = np.arange(1 << 16)
-        # an item of 16 bytes holds the four weights
+        # one 16-byte item holds four float32 weights
         self._four = np.stack([weights[four >> shift & 15] for shift in (0, 4, 8, 12)], axis=1).view(np.complex128)
         self._shares = np.exp(-law._sums_of(inputs))
         self._packed = np.empty((len(outputs), quarter), dtype=np.uint16)
@@ -334,7 +335,7 @@ class _PackedColumns:
         run(pack, blocks(len(outputs), SOURCES))
 
     def gain(self, prior: Floats, shares: Floats) -> Floats:
-        """Return for every input how much likelier it makes what was seen than the prior as a whole does."""
+        """Return how much likelier each input makes the observed outputs; see `SeenColumns`."""
         own = np.where(self._is_input, (prior * self._shares)[self._order], 0.0).astype(np.float32)
 
         def some(part: slice) -> Floats:
