@@ -37,7 +37,7 @@ class Words(NamedTuple):
 
 
 class Keys:
-    """Numbers of keys, for words outside the vocabulary; threads may share them.
+    """Numbers for the keys of words outside the vocabulary. Threads may share it.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Keys:
         return len(self._numbers)
 
     def number(self, key: str) -> int:
-        """Return the number of a key, a new one where it has none."""
+        """Return the number of a key, giving it one if it has none."""
         found = self._numbers.get(key)
         if found is None:
             mine = next(self._next)
@@ -78,7 +78,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, veil: Veil, drafts: Mapping[int, Draft], keys: Keys | None = None) -> Wanted:
-        """Gather what is to be drawn for drafts, given by the numbers of their texts."""
+        """Gather what to draw for drafts, given by the numbers of their texts."""
         replaces = veil.oov == "replace"
         ids = np.array([i for draft in drafts.values() for i in draft.ids], dtype=np.int64)
         lengths = [len(draft.ids) for draft in drafts.values()]

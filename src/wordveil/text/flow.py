@@ -137,7 +137,7 @@ def _encoded(text: str) -> bytes:
 
 
 class Flow:
-    """Veils many texts at once with veils of the same settings; threads may share it, and what it learns.
+    """Veils many texts at once with veils of the same settings. Threads may share it, and then share what it learns.
 
     Parameters
     ----------
@@ -216,8 +216,8 @@ class Flow:
         return Rewritten(Texts(*written), counts)
 
     def _find(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
-        """Cut texts by compiled code, after what may be more than words is found."""
-        if known.is_empty:  # what one thread learns now, others need not
+        """Cut texts by compiled code, after finding everything that is not a word."""
+        if known.is_empty:  # the other threads wait: what one learns now, they need not
             with known.lock:
                 if known.is_empty:
                     return self._found(native, texts, known)
@@ -386,9 +386,9 @@ def _between(texts: Texts, new: list[bytes]) -> Texts:
 
 
 class _Known:
-    """What compiled code knows of words and gaps, as a veil sees them.
+    """What compiled code knows about words and gaps under the settings of a veil.
 
-    Threads share it. One at a time adds to it; what the others work with meanwhile is `tables` as it was before.
+    Threads share it. Only one adds to it at a time; the others go on with `tables` as it was before.
     """
 
     def __init__(self, veil: Veil) -> None:
@@ -406,7 +406,7 @@ class _Known:
         self.tables = self._tables()
 
     def after_fork(self) -> None:
-        """Begin anew if a thread that does not exist in this process was about to learn something."""
+        """Start again empty if a thread that this process does not have was adding something when it forked."""
         if self.lock.acquire(blocking=False):
             self.lock.release()
         else:
@@ -419,24 +419,24 @@ class _Known:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much is known that it is time to forget it."""
+        """Whether it has grown so large that it should be replaced by an empty one."""
         return self._words.count + self._gaps.count + len(self.keys) > _REMEMBERED
 
     def _tables(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return what is known of words, and what of gaps, as compiled code takes them."""
+        """Return the tables of words and of gaps, in the form that compiled code takes."""
         words = (self._words.native, self._first_parts.room, self._parts.room, len(self._parts) // 5)
         return words, (self._gaps.native, self._gap_flags.room)
 
     def learn(self, data: bytes, missing: NDArray[np.int32], tables: object) -> bool:
-        """Learn words and gaps that are missing in tables; return whether all of them will be found.
+        """Learn words and gaps that `tables` lack; return whether all of them will be found.
 
-        Where another thread has learnt something meanwhile, that may be all; else it is asked for again.
+        If another thread has learnt something since, nothing is learnt here: cut again with its tables first.
         """
         with self.lock:
             return tables is not self.tables or self._learn(data, missing)
 
     def _learn(self, data: bytes, missing: NDArray[np.int32]) -> bool:
-        # A slice of bytes is cheap, and many are the same.
+        # Slices are cheap, and many are equal.
         is_word = missing[:, 0] != 0
         words, gaps = (
             list(dict.fromkeys([data[start:end] for start, end in missing[which, 1:].tolist()]))
@@ -495,7 +495,7 @@ def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]
 
 
 def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
-    """Put words one behind the other, and say which end as words end; without a call for every word."""
+    """Concatenate words and find which end as words end, without a call for every word."""
     signs = np.frombuffer(_encoded("\n".join(words)), np.uint8)
     ends = np.append(np.flatnonzero(signs == ord("\n")), len(signs))
     if len(ends) != len(words):  # words with line breaks in them
@@ -511,7 +511,7 @@ def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
 
 @lru_cache(maxsize=1)
 def kinds_of_characters() -> NDArray[np.uint8]:
-    """Return the `KIND` of every character that compiled code knows, as the expressions that cut texts have it."""
+    """Return the `KIND` of every character that compiled code knows, from the regular expressions that cut texts."""
     every = np.arange(CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     kinds = np.zeros(CHARACTERS, dtype=np.uint8)
     for members, kind in _KINDS.items():

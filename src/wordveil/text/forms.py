@@ -46,7 +46,7 @@ _NAMES = frozenset(("will", "may"))
 
 
 def ends_in_word(piece: str) -> bool:
-    """Whether the last character is one that words end in: of every word it is, so that this tells nothing of which."""
+    """Whether the last character is one that words end in: true of every word, so it does not tell words apart."""
     last = piece[-1:]
     return last.isalnum() or (not last.isascii() and _INSIDE.match(last) is not None)
 
