@@ -108,7 +108,10 @@ class Once:
             raise InputError("once='person' needs the scope of every text: who it is by or about.")
 
     def groups(self, scopes: Sequence[Hashable]) -> list[int]:
-        """Return a number for the scope of each text; without one, a text is a record of its own if scopes are records."""
+        """Return a number for the scope of each text, the same for equal scopes.
+
+        A text without a scope is a record of its own, if scopes are records.
+        """
         numbers: dict[Hashable, int] = {}
         apart = self.scope == "record"
         return [
