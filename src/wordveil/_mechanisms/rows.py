@@ -441,7 +441,7 @@ def weights_of(logs: Rows) -> NDArray[np.float64]:
 
 
 def drawn_closely(words: int, slack: float = 0.0) -> str:
-    """Say how near a draw from a row of `size` weights comes to the stated law.
+    """Say how near a draw from a row of `words` weights comes to the stated law.
 
     `slack` is by how much the weights themselves may break the promise, in the exponent.
     """

@@ -50,13 +50,13 @@ class HopFall:
     first: float = 1.0  # what the first hop costs where every further one costs 1
 
     def costs(self, hops: int) -> Floats:
-        """Return what 0, 1, 2, … hops cost, `count` numbers; each costs at most 1 more than the one before."""
+        """Return what 0, 1, 2, … hops cost, `hops` numbers; each costs at most 1 more than the one before."""
         costs = np.arange(hops, dtype=np.float64)
         costs[1:] -= 1.0 - self.first
         return costs
 
     def logs(self, hops: int) -> Floats:
-        """Return the logarithms of the weights of one word at 0, 1, 2, … hops, `count` numbers."""
+        """Return the logarithms of the weights of one word at 0, 1, 2, … hops, `hops` numbers."""
         return np.maximum(-self.rate * self.costs(hops), LOG_FLOOR)
 
 
