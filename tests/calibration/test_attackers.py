@@ -89,6 +89,20 @@ def test_the_largest_epsilon_for_a_bound_meets_it(bound: float) -> None:
     assert found <= 8.0
 
 
+def test_an_attacker_who_was_tried_at_some_epsilons_only_counts_there() -> None:
+    points = [point(1.0, 0.02, 0.05), point(2.0, 0.1, 0.3), point(4.0, 0.2, 0.5), point(8.0, 0.4, 0.8)]
+    for one in (points[0], points[-1]):
+        del one["success"]["context"]
+    curve = made(*points)
+    names = {epsilon: curve.at(epsilon).strongest for epsilon in (1.5, 3.0, 8.0)}  # type: ignore[union-attr]
+    assert not names[1.5].uses_context
+    assert names[3.0].value == pytest.approx(0.4)
+    assert names[8.0].value == pytest.approx(0.5), "more is found at a larger ε, never less"
+    assert curve.largest(0.2) == 1.0, "where the stronger one was not tried, nothing is known of them"
+    assert 2.0 < curve.largest(0.4) < 4.0
+    assert curve.largest(0.9) == 8.0
+
+
 def test_nothing_is_said_outside_what_was_measured(curve_of_graph: None) -> None:
     graph = wordveil.mechanism("graph", SPACE, epsilon=2.0)
     assert strongest(graph) == Figure(0.3, pytest.approx(0.27), pytest.approx(0.33), **WHO["context"])  # type: ignore[arg-type]

@@ -158,7 +158,8 @@ class AttackCurve:
     """The curve of one mechanism with its default options on one space.
 
     Success grows with ε, so a measured figure below one at a smaller ε is raised to it. Between the measured values of
-    ε, figures are interpolated.
+    ε, figures are interpolated. An attacker who was tried at only some of them has no figure below those, and above
+    those at least the last.
     """
 
     def __init__(self, curve: dict[str, Any], attackers: dict[str, dict[str, Any]]) -> None:
@@ -168,8 +169,15 @@ class AttackCurve:
         points = sorted(curve["points"], key=lambda point: point["epsilon"])
         self.epsilons = np.array([point["epsilon"] for point in points], dtype=np.float64)
         self._attackers = attackers
-        names = [name for name in attackers if all(name in point["success"] for point in points)]
-        self._success = {name: _rising([point["success"][name] for point in points]) for name in names}
+        #: For each attacker the values of ε at which they were tried, and rows of value, low, high and count.
+        self._success = {
+            name: (
+                np.array([point["epsilon"] for point in tried], dtype=np.float64),
+                _rising([point["success"][name] for point in tried]),
+            )
+            for name in attackers
+            if (tried := [point for point in points if name in point["success"]])
+        }
         self._repeats = {
             times: _rising([point["repeats"][times] for point in points])
             for times in points[0].get("repeats", {})
@@ -187,20 +195,21 @@ class AttackCurve:
             return None
         figures = [
             Figure.of(
-                self._between(epsilon, rows),
+                _between(epsilon, tried, rows),
                 self._attackers[name]["attacker"],
                 self._attackers[name]["on"],
                 uses_context=self._attackers[name]["uses_context"],
             )
-            for name, rows in self._success.items()
+            for name, (tried, rows) in self._success.items()
+            if tried[0] <= epsilon
         ]
         return OnProse(
             epsilon,
             tuple(sorted(figures, key=lambda figure: figure.value)),
             None if self._bits is None else float(np.interp(epsilon, self.epsilons, self._bits)),
             float(np.log2(self.words)),
-            tuple((int(times), self._between(epsilon, rows)) for times, rows in self._repeats.items()),
-            None if self._stayed is None else self._between(epsilon, self._stayed),
+            tuple((int(times), _between(epsilon, self.epsilons, rows)) for times, rows in self._repeats.items()),
+            None if self._stayed is None else _between(epsilon, self.epsilons, self._stayed),
         )
 
     def largest(self, bound: float) -> float:
@@ -208,18 +217,22 @@ class AttackCurve:
 
         The result never lies above the measured range.
         """
-        high = np.max([rows[:, 2] for rows in self._success.values()], axis=0)
-        if high[0] > bound:
-            return 0.0
-        if high[-1] <= bound:
-            return round_down(float(self.epsilons[-1]))
-        after = int(np.argmax(high > bound))
-        share = (bound - high[after - 1]) / (high[after] - high[after - 1])
-        return round_down(float(self.epsilons[after - 1] + share * (self.epsilons[after] - self.epsilons[after - 1])))
+        return round_down(min(self._largest(tried, rows[:, 2], bound) for tried, rows in self._success.values()))
 
-    def _between(self, epsilon: float, rows: NDArray[np.float64]) -> Estimate:
-        value, low, high = (float(np.interp(epsilon, self.epsilons, rows[:, one])) for one in range(3))
-        return Estimate(value, low, high, int(rows[:, 3].min()))
+    def _largest(self, tried: NDArray[np.float64], high: NDArray[np.float64], bound: float) -> float:
+        """Return the same for one attacker, with the upper ends of their intervals."""
+        if high[-1] <= bound:
+            return float(self.epsilons[-1])
+        after = int(np.argmax(high > bound))
+        if after == 0:  # below the first ε at which they were tried, others were
+            return float(max(self.epsilons[self.epsilons < tried[0]], default=0.0))
+        share = (bound - high[after - 1]) / (high[after] - high[after - 1])
+        return float(tried[after - 1] + share * (tried[after] - tried[after - 1]))
+
+
+def _between(epsilon: float, tried: NDArray[np.float64], rows: NDArray[np.float64]) -> Estimate:
+    value, low, high = (float(np.interp(epsilon, tried, rows[:, one])) for one in range(3))
+    return Estimate(value, low, high, int(rows[:, 3].min()))
 
 
 def _rising(rows: list[list[float]]) -> NDArray[np.float64]:
