@@ -165,11 +165,12 @@ def _with_flags(sentence: str, arguments: list[str]) -> str:
 def _tell_of_usage(error: BaseException) -> int:
     import typer
 
+    from wordveil.cli.help import USAGE_ERROR
+
     if isinstance(error, typer.Abort):
         _say("stopped.")
         return _STOPPED
-    # The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
-    if not isinstance(error, typer.BadParameter.__mro__[2]):
+    if not isinstance(error, USAGE_ERROR):
         _say(f"internal error ({type(error).__name__}); no original text was written. Add --debug for a traceback.")
         return _FAULT
     context = getattr(error, "ctx", None)  # of the command that was asked for; there is none for an unknown one

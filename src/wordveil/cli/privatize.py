@@ -50,7 +50,7 @@ def privatize(
     source: Annotated[
         list[str] | None,
         Argument(
-            metavar="[INPUT]...",
+            metavar="INPUT",
             help="Files, a folder of files, an address (s3://…), or - for standard input (the default).",
         ),
     ] = None,

@@ -27,7 +27,7 @@ _RUN = (
 
 def reproduce(
     name: Annotated[
-        list[str] | None, Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
+        list[str] | None, Argument(metavar="NAME", help="Tables and figures; --list shows their names.")
     ] = None,
     data: Annotated[Path | None, Option(metavar="FOLDER", help="The folder of data sets.")] = None,
     listed: Annotated[bool, Option("--list", help="List what can be reproduced, and stop.")] = False,

@@ -311,11 +311,14 @@ def _detect(chunks: Iterator[bytes]) -> tuple[str, float]:
 
 
 def _wide(sample: bytes) -> tuple[str, float]:
-    """Tell UTF-16 without a mark by where its zeros stand, as most letters of most texts need one byte."""
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if odd > 10 * even:
+    """Tell UTF-16 without a mark by where its zeros stand, as most letters of most texts need one byte.
+
+    Those of its line breaks tell it from other text that has a zero by accident.
+    """
+    even, odd, breaks = sample[0::2].count(0), sample[1::2].count(0), sample.count(b"\n")
+    if odd > 10 * even and 2 * sample.count(b"\n\0") >= breaks:
         return "utf-16-le", 0.9
-    return ("utf-16-be", 0.9) if even > 10 * odd else ("", 0.0)
+    return ("utf-16-be", 0.9) if even > 10 * odd and 2 * sample.count(b"\0\n") >= breaks else ("", 0.0)
 
 
 def _narrow(sample: bytes) -> tuple[str, float]:
