@@ -109,6 +109,7 @@ def test_texts_in_another_language_are_refused_unless_somebody_says_otherwise(fo
     code, out, _ = here(capfd, "d.txt", "-e", "4", "-q", "--stopwords", "own.txt")
     assert code == 0
     assert out.count("ist") >= 2
+    assert here(capfd, "d.txt", "-e", "4", "--language", "xx")[2].count("\n") == 1
     for wrong in (["--stopwords", "own.txt", "--select", "all"], ["--language", "xx"], ["--stopwords", "none.txt"]):
         assert here(capfd, "d.txt", "-e", "4", *wrong)[0] == 2
     assert here(capfd, "d.txt", "-o", "own.txt", "--overwrite", "-e", "4", "--stopwords", "own.txt")[0] == 2

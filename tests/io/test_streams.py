@@ -252,6 +252,17 @@ def test_a_zero_by_accident_makes_no_utf16(tmp_path: Path, text: str) -> None:
         assert detect_encoding(path)[0] == encoding
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp1251", "mac-roman", "utf-8-sig", "utf-8"])
+def test_utf8_is_not_read_as_something_else(tmp_path: Path, idle: Veils, through: Any, encoding: str) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text(TEXT + " jalapeños für José, Zoë, Jürgen, Søren und Anaïs\n" * 3, encoding="utf-8")
+    if encoding.startswith("utf-8"):
+        through(idle, path, "text", encoding=encoding)
+        return
+    with pytest.raises(InputError):
+        through(idle, path, "text", encoding=encoding)
+
+
 def test_utf8_is_certain(tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text(TEXT, encoding="utf-8")

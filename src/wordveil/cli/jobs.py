@@ -215,10 +215,12 @@ def language_and_check(
     The language is the one that was given, else that of the space, else English. A list of function words is never
     applied to texts in another language, unless somebody says that they are in its own.
     """
-    from wordveil.text import language_name
+    from wordveil.text import function_words, language_name
 
     drawn = _language_of(made)
     spoken = language or drawn or "en"
+    if is_list_used:
+        function_words(spoken)  # which refuses a language that has no list
     if drawn not in ("", spoken):
         _warn(f"the words of the space are {language_name(drawn)}, not {language_name(spoken)}: {_NO_SENSE}.")
 
