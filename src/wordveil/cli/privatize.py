@@ -323,7 +323,7 @@ def privatize(
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
         warn(*filter(None, (missing, *before)))
         tally = run_job(job, veils, plan, workers=crew, quiet=quiet)
-        facts = job_report(veils.whole, plan, reading, tally)
+        facts = job_report(veils.whole, plan, reading, tally, None if report is None else job.written)
         warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
         if report is not None:
             write_report(facts, report)

@@ -155,7 +155,7 @@ class _Job:
 class StreamJob(_Job):
     """Veils one input onto a stream, which takes nothing back, and so leaves nothing behind for a resume."""
 
-    kept = learnt = None
+    kept = learnt = written = None
 
     def __init__(self, plan: Plan, reading: Reading, output: BinaryIO, *, unveiled: bool = False) -> None:
         super().__init__(plan, reading, unveiled=unveiled)
@@ -236,6 +236,11 @@ class FileJob(_Job):
         It must say no more of the input than may be released.
         """
         self._learnt = text
+
+    @property
+    def written(self) -> Path | None:
+        """The file that is written, if it is one."""
+        return None if self._destination.is_folder else self._destination.target
 
     @property
     def kept(self) -> Path | None:
