@@ -90,6 +90,15 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
+def digest_of_file(path: Path) -> str:
+    """Return the SHA-256 of what is in a file."""
+    digest = hashlib.sha256()
+    with file_errors("read", path), path.open("rb") as file:
+        while some := file.read(1 << 20):
+            digest.update(some)
+    return digest.hexdigest()
+
+
 def name_before(path: Path) -> Path:
     """Return the name under which `write_whole` writes a file before it takes its place."""
     return path.with_name(f".{path.name}.wordveil-new")

@@ -42,6 +42,12 @@ def test_missing_cells_stay_what_they_are(far: Veil) -> None:
     assert adapter.privatize(pd.Series([float("nan")]), far).isna().all()
 
 
+def test_a_column_that_cannot_be_veiled_is_named(far: Veil) -> None:
+    table = pd.DataFrame({"number": [1, 2], "text": ["red ship", "blue sea"]})
+    with pytest.raises(InputError, match="'number'"):
+        adapter.privatize(table, far, ["text", "number"])
+
+
 @pytest.mark.parametrize("dtype", ["object", "string", "string[pyarrow]", "category"])
 def test_the_dtype_stays(far: Veil, dtype: str) -> None:
     texts = pd.Series(["red ship", None, "red ship", "blue sea"], dtype=dtype)

@@ -243,8 +243,10 @@ def test_context_reads_a_trial_and_a_release(capfd: pytest.CaptureFixture[str], 
 def test_context_takes_the_settings_of_a_release_from_its_report(
     capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
 ) -> None:
-    for name, source in (("veiled.csv", "mail.csv"), ("other.csv", "many.csv")):
-        made = ["--column", "text", "--epsilon", "3", "--space", str(folder / "vectors.txt"), "--seed", "1", "--quiet"]
+    for name, source, epsilon in (
+        ("veiled.csv", "mail.csv", "3"), ("other.csv", "many.csv", "3"), ("again.csv", "mail.csv", "9")
+    ):  # fmt: skip
+        made = ["--column", "text", "--epsilon", epsilon, "--space", str(folder / "vectors.txt"), "--seed", "1", "-q"]
         with pytest.raises(SystemExit) as caught:
             main(["privatize", str(folder / source), "-o", str(tmp_path / name), *made, "--report",
                   str(tmp_path / f"{name}.json")])  # fmt: skip
@@ -256,6 +258,9 @@ def test_context_takes_the_settings_of_a_release_from_its_report(
     assert (code, err) == (0, "")
     (found,) = json.loads(out)["results"]
     assert (found["epsilon"], found["texts"], found["kept"]["n"]) == (3.0, 64, 1600)
+    another = str(tmp_path / "again.csv.json")  # of the same texts at another ε
+    code, out, err = run(capfd, folder, *asked, "--veiled", veiled, "--report", another, "--json")
+    assert (code, err.count("wordveil: warning: "), err.count("\n")) == (0, 1, 1)
     refused = (
         ("--veiled", veiled),  # settings unknown
         ("--veiled", veiled, "--report", report, "-e", "3"),

@@ -52,7 +52,13 @@ def test_help_and_version(run) -> None:  # type: ignore[no-untyped-def]
         code, out, _ = run(command, "--help")
         assert code == 0
         assert "Example" in out
+    assert "[INPUT]...\n" in run("privatize", "--help")[1]
+    assert "[default: ]" not in run("compare", "--help")[1]
     assert run("--version")[1].startswith("wordveil ")
+
+
+def test_an_option_without_its_value_names_the_command(run) -> None:  # type: ignore[no-untyped-def]
+    assert "wordveil privatize --help" in refused(run("privatize", "--epsilon"))
 
 
 def test_explain_is_exact_for_graph(run) -> None:  # type: ignore[no-untyped-def]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import random
@@ -224,6 +225,7 @@ def test_the_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     job = facts["job"]
     assert (job["records"], job["files"], job["formats"], job["columns"]) == (2, 1, ["csv"], ["text"])
     assert job["words_per_second"] > 0
+    assert job["output_sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
     assert set(facts["versions"]) == {"wordveil", "python", "numpy"}
     assert "qzxvw" not in report.read_text()
     again = here(capfd, source, "-o", out, "-e", "2", "-c", "text", "--report", "-", "--overwrite")

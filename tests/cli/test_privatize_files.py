@@ -93,6 +93,14 @@ def test_texts_in_another_language_are_refused_unless_somebody_says_otherwise(fo
     assert RAW not in err
     assert not here(capfd, "d.txt", "-o", "v.txt", "-e", "4")[1]
     assert [path.name for path in folder.iterdir() if path.name.startswith("v.txt")] == []
+    Path("many").mkdir()
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (Path("many") / name).write_text("By the mill.\n" if name == "a.txt" else f"{GERMAN}\n")
+    code, _, err = here(capfd, "many", "-o", "out", "-e", "4")
+    assert (code, Path("out").exists()) == (2, False)
+    assert "b.txt" in err  # which of them
+    code, _, err = here(capfd, "many", "-o", "out", "-e", "4", "-q", "--select", "all")
+    assert (code, err.count("German")) == (0, 1)
     for said in (["--select", "all"], ["--language", "en"], ["--language", "de"]):
         code, _, err = here(capfd, "d.txt", "-e", "4", "-q", *said)
         assert code == 0, said
@@ -101,6 +109,7 @@ def test_texts_in_another_language_are_refused_unless_somebody_says_otherwise(fo
     code, out, _ = here(capfd, "d.txt", "-e", "4", "-q", "--stopwords", "own.txt")
     assert code == 0
     assert out.count("ist") >= 2
+    assert here(capfd, "d.txt", "-e", "4", "--language", "xx")[2].count("\n") == 1
     for wrong in (["--stopwords", "own.txt", "--select", "all"], ["--language", "xx"], ["--stopwords", "none.txt"]):
         assert here(capfd, "d.txt", "-e", "4", *wrong)[0] == 2
     assert here(capfd, "d.txt", "-o", "own.txt", "--overwrite", "-e", "4", "--stopwords", "own.txt")[0] == 2

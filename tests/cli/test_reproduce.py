@@ -59,6 +59,7 @@ def test_json_alone_on_standard_output(capsys: pytest.CaptureFixture[str]) -> No
         (("icdm-fig3", "--rows", "100"), "rows"),
         (("tasks", "--data", "nowhere", "--level", "0.2"), "levels"),
         (("mechanisms", "--data", "nowhere", "--level", "2"), "probability"),
+        (("reading", "--data", "tests", "--parts", "nowhere/parts.jsonl"), "nowhere"),
         (("icdm-fig3", "-o", ".", "--page", "nowhere/at/all.md"), "nowhere"),
     ],
 )

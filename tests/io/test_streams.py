@@ -242,6 +242,27 @@ def test_encodings_are_guessed(tmp_path: Path, text: str, encoding: str) -> None
     assert detect_encoding(path)[0] == encoding
 
 
+@pytest.mark.parametrize("text", ["id,text\n1,\0the river\n", "the\0 river\nand the mill\n", "\nthe river\0"])
+def test_a_zero_by_accident_makes_no_utf16(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "in.txt"
+    path.write_bytes(text.encode())
+    assert detect_encoding(path)[0] == ""
+    for encoding in ("utf-16-le", "utf-16-be"):
+        path.write_bytes(("客户说包裹还没有到达。\n" * 3 + "Клиент недоволен\n").encode(encoding))
+        assert detect_encoding(path)[0] == encoding
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp1251", "mac-roman", "utf-8-sig", "utf-8"])
+def test_utf8_is_not_read_as_something_else(tmp_path: Path, idle: Veils, through: Any, encoding: str) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text(TEXT + " jalapeños für José, Zoë, Jürgen, Søren und Anaïs\n" * 3, encoding="utf-8")
+    if encoding.startswith("utf-8"):
+        through(idle, path, "text", encoding=encoding)
+        return
+    with pytest.raises(InputError):
+        through(idle, path, "text", encoding=encoding)
+
+
 def test_utf8_is_certain(tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text(TEXT, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -26,6 +27,25 @@ def test_spends_add_up_exactly(tmp_path: Path) -> None:
     with pytest.raises(BudgetError):
         ledger.spend("ann", 1e-9)
     assert ledger.left("bob") == 1.0
+
+
+def test_a_full_disk_is_told_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", budget=1.0)
+    ledger.spend("ann", 0.5)
+    connect = ledger._database._connect  # type: ignore[attr-defined]
+
+    def full() -> sqlite3.Connection:
+        database: sqlite3.Connection = connect()
+        (pages,) = database.execute("PRAGMA page_count").fetchone()
+        database.execute(f"PRAGMA max_page_count = {pages}")
+        return database
+
+    monkeypatch.setattr(ledger._database, "_connect", full)
+    with pytest.raises(FileError, match="SQLITE_FULL" if sys.version_info >= (3, 11) else "OperationalError"):
+        ledger.spend_all({f"user {number}": 0.5 for number in range(1000)})
+    monkeypatch.undo()
+    assert ledger.spent("ann") == 0.5
+    assert ledger.spent("user 0") == 0.0
 
 
 def test_amounts_are_rounded_up_and_no_further(tmp_path: Path) -> None:

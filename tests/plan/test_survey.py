@@ -126,6 +126,8 @@ def test_a_wrong_column_is_refused(desk: Path, veil: Veil) -> None:
             survey(make_plan(desk), Reading(), veil, **wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError):
         survey(make_plan(desk), Reading(("nothing",)), veil)
+    with pytest.raises(InputError):
+        survey(make_plan(desk), Reading(("body",)), veil, label="body")
 
 
 def test_a_table_without_text_has_findings_all_the_same(tmp_path: Path, veil: Veil) -> None:

@@ -52,6 +52,11 @@ def test_the_label_is_told_from_clear_text(bench: Bench) -> None:
     assert confused.value >= 0.0  # what only confuses can be left out
 
 
+def test_a_label_of_each_record_alone_is_not_told(desk: Path, make: Maker, small: EuclideanSpace) -> None:
+    found = survey(make_plan(desk), Reading(("body",)), Veil(make(4.0)), label="ticket_id", sample=200)
+    assert Bench(found, make, small, is_fast=True).trial(3.0).score is None
+
+
 def test_words_that_recur_are_found_more_often_than_once_drawn(desk: Path, make: Maker, small: EuclideanSpace) -> None:
     found = survey(make_plan(desk), Reading(("body",)), Veil(make(4.0)), person="customer")
     often, once = (Bench(found, make, small, is_fast=True, once=one).trial(5.0).repeats for one in (None, "person"))

@@ -368,6 +368,8 @@ def test_saving_and_loading(kind: str, prior: str, tmp_path: Path) -> None:
             Reader.load(tmp_path / name, space=SPACE)
     with pytest.raises(FileError):
         reader.save(tmp_path / "missing" / "reader.npz")
+    with pytest.raises(OptionError):
+        reader.save(None)  # type: ignore[arg-type]
 
 
 def _flipped(content: bytes) -> bytes:

@@ -19,7 +19,7 @@ from tests.service.test_keys import price
 from tests.serving import until
 from wordveil.client import Client, ServiceError
 from wordveil.errors import OptionError
-from wordveil.service import Key, Settings
+from wordveil.service import Key, Settings, metrics
 from wordveil.service.budgets import Budgets, since
 from wordveil.service.guard import STREAM
 from wordveil.service.keys import hash_key, new_key
@@ -274,8 +274,10 @@ def test_services_on_several_machines_share_a_ledger(toy_file: Path, postgres: C
 
 
 def test_while_a_ledger_is_away_nothing_is_released_and_then_it_goes_on(
-    toy_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    toy_file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(metrics, "_LOGGED_EVERY", 600.0)  # whoever asks again and again must not fill the disk
+    metrics._logged.clear()
     key, place = new_key(), tmp_path / "ledgers"
     settings = settings_of(toy_file, place, Key("ann", hash_key(key), 1e6))
     with running(settings.model_copy(update={"metrics_hash": hash_key("m")})) as one:
@@ -295,6 +297,7 @@ def test_while_a_ledger_is_away_nothing_is_released_and_then_it_goes_on(
             *refused, streamed = asked()
         assert [(told.status, told.json["code"]) for told in refused] == [(503, "ledger-unavailable")] * 4
         assert json.loads(streamed.body)["problem"]["code"] == "ledger-unavailable"
+        assert len(caplog.records) == 1
         assert "ledgers" in caplog.text
         assert "zqa" not in caplog.text
         assert one.get("/metrics", authorization="Bearer m").status == 200

@@ -77,6 +77,12 @@ def test_every_problem_has_a_stable_type_and_the_id_of_its_request(plain: Servic
     assert all("wordveil-code" not in answer.headers for answer in answers)
 
 
+@pytest.mark.parametrize("body", [b"{", b'{"text": "zqa', b"[" * 50_000, b'{"text": "\xff"}', b"9" * 9999])
+def test_what_is_no_json_has_one_code(plain: Service, body: bytes) -> None:
+    answer = plain.post("/v1/privatize", body)
+    assert (answer.status, answer.json["code"]) == (400, "invalid-json")
+
+
 def test_refusals_are_logged_without_what_was_sent(plain: Service, caplog: pytest.LogCaptureFixture) -> None:
     metrics._logged.clear()  # a line a second for each code
     with caplog.at_level("INFO"):

@@ -79,8 +79,10 @@ def privatize(
         found = (
             int((data.columns == column).sum()) if not isinstance(column, tuple) else list(data.columns).count(column)
         )
-        if found != 1:
-            raise OptionError(f"the table has {found} columns {column!r}; columns must name one each.")
+        if not found:
+            raise OptionError(f"the table has no column {column!r}; name columns that it has.")
+        if found > 1:
+            raise OptionError(f"the table has {found} columns {column!r}; rename them, so that none stays unveiled.")
     people = None if person is None else data[person].astype(object).where(data[person].notna(), None).tolist()
     veiled = data.copy(deep=False)
     for column, texts in zip(chosen, _veiled([data[column] for column in chosen], veil, people), strict=True):
@@ -89,8 +91,8 @@ def privatize(
 
 
 def _veiled(columns: list[pd.Series], veil: Veil, people: list[Any] | None) -> list[pd.Series]:
-    plain = [_plain(texts) for texts in columns]
     names = ["the series" if texts.name is None else f"the column {texts.name!r}" for texts in columns]
+    plain = [_plain(texts, name) for texts, name in zip(columns, names, strict=True)]
     cells = veil_rows(
         veil,
         [texts.tolist() for texts in plain],
@@ -108,11 +110,11 @@ def _veiled(columns: list[pd.Series], veil: Veil, people: list[Any] | None) -> l
     ]
 
 
-def _plain(texts: pd.Series) -> pd.Series:
-    """Return the cells of a column without its categories."""
+def _plain(texts: pd.Series, name: str) -> pd.Series:
+    """Return the cells of a column as they are, not as categories."""
     if isinstance(texts.dtype, pd.CategoricalDtype):
         texts = texts.astype(object)
     is_text = pd.api.types.is_object_dtype(texts.dtype) or pd.api.types.is_string_dtype(texts.dtype)
     if not is_text and texts.notna().any():
-        raise InputError(f"the column has the dtype {texts.dtype}; it must hold text.")
+        raise InputError(f"{name} has the dtype {texts.dtype}; it must hold text.")
     return texts

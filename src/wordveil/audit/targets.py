@@ -165,7 +165,10 @@ class Program(Target):
         if told is None or "failed" in told:
             self.close()
             kind = "its process ended or took too long" if told is None else told["failed"]
-            raise InputError(f"the function {self.name} cannot be imported: {kind}.")
+            raise InputError(
+                f"the function {self.name} cannot be imported ({kind}); check its name, and that the interpreter "
+                "(`python`) has its module."
+            )
 
     def call(self, texts: Sequence[str]) -> list[Outcome]:
         """Return the outcome of each text, in order."""

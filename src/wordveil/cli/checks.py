@@ -29,8 +29,10 @@ def check_writable(*files: Path | None, inputs: Iterable[str | Path | None] = ()
         refuse_given("has no effect where no file is written", "overwrite")
     for path in written:
         check_no_input(path, given)
-        if path.is_dir() or not path.resolve().parent.is_dir():
-            raise FileError(f"cannot write {path}: it is a folder, or its folder does not exist.")
+        if path.is_dir():
+            raise FileError(f"{path} is a folder; give the name of a file.")
+        if not path.resolve().parent.is_dir():
+            raise FileError(f"cannot write {path}: its folder does not exist.")
         if path.is_file() and not overwrite:
             raise FileError(f"{path} already exists; choose another name or add --overwrite.")
     places = [path.resolve() for path in written if path.is_file() or not path.exists()]

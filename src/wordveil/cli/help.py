@@ -20,7 +20,10 @@ from wordveil.cli.checks import remember
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
-_WHOLE = 1000  # letters; longer than any first sentence
+#: The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
+
+_WHOLE = 1000  # letters: longer than any first sentence
 _GO_ON = " \\"
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _NAMES_END = 24  # the widest column of option names; a longer name gets a line of its own
@@ -100,7 +103,8 @@ def _names(parameter: Any) -> str:
 def _told(parameter: Any) -> str:
     """Return an option's help, default and limits."""
     default, notes = parameter.default, []
-    if isinstance(default, (str, int, float)) and not isinstance(default, bool) and parameter.show_default:
+    is_told = default != "" and not isinstance(default, bool) and parameter.show_default
+    if isinstance(default, (str, int, float)) and is_told:
         notes.append(f"default: {default:g}" if isinstance(default, float) else f"default: {default}")
     low, high = (_limit(parameter, name) for name in ("min", "max"))
     if high is not None:
@@ -140,7 +144,11 @@ class _Command(_Shown, TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments, and remember which options were among them."""
         if not ctx.resilient_parsing:
-            remember(self.make_parser(ctx).parse_args(list(args))[2])
+            try:
+                remember(self.make_parser(ctx).parse_args(list(args))[2])
+            except USAGE_ERROR as error:
+                error.ctx = error.ctx or ctx  # type: ignore[attr-defined]  # whose help tells more
+                raise
         return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer calls it

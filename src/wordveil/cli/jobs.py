@@ -144,8 +144,8 @@ def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool, report: str 
     skipped = len(job["skipped_files"])
     if skipped:
         typer.echo(
-            f"wordveil: skipped {skipped:,} of the folder's files, which are empty, in another format, or links to "
-            f"folders; {'--report FILE' if report is None else 'the report'} names them.",
+            f"wordveil: skipped {skipped:,} of the folder's files, which are empty, in another format, or no "
+            f"files (links to folders, pipes); {'--report FILE' if report is None else 'the report'} names them.",
             err=True,
         )
     if not warned:
@@ -215,12 +215,16 @@ def language_and_check(
     The language is the one given, otherwise the space's, otherwise English. A list of function words is never applied
     to texts in another language unless the user has set their language.
     """
-    from wordveil.text import language_name
+    from wordveil.text import function_words, language_name
 
     drawn = _language_of(made)
     spoken = language or drawn or "en"
+    if is_list_used:
+        function_words(spoken)  # which refuses a language that has no list
     if drawn not in ("", spoken):
         _warn(f"the words of the space are {language_name(drawn)}, not {language_name(spoken)}: {_NO_SENSE}.")
+
+    told = set[str]()  # of a folder each file is looked at, and one warning is enough
 
     def look(texts: list[str]) -> None:
         from wordveil.text import language_of
@@ -234,7 +238,9 @@ def language_and_check(
                 f"{what}: give an embedding of their language with `space`, set `language` to {spoken} if that is "
                 "theirs after all, or set `select` to all."
             )
-        _warn(f"{what}: {_NO_SENSE}.")
+        if what not in told:
+            told.add(what)
+            _warn(f"{what}: {_NO_SENSE}.")
 
     return spoken, look
 

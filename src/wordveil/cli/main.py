@@ -165,11 +165,12 @@ def _with_flags(sentence: str, arguments: list[str]) -> str:
 def _tell_of_usage(error: BaseException) -> int:
     import typer
 
+    from wordveil.cli.help import USAGE_ERROR
+
     if isinstance(error, typer.Abort):
         _say("stopped.")
         return _STOPPED
-    # An error of the command-line library, such as an unknown option. Its class has moved between versions.
-    if not isinstance(error, typer.BadParameter.__mro__[2]):
+    if not isinstance(error, USAGE_ERROR):
         _say(f"internal error ({type(error).__name__}); no original text was written. Add --debug for a traceback.")
         return _FAULT
     context = getattr(error, "ctx", None)  # of the requested command; missing for an unknown one

@@ -50,7 +50,7 @@ def privatize(
     source: Annotated[
         list[str] | None,
         Argument(
-            metavar="[INPUT]...",
+            metavar="INPUT",
             help="Files, a folder of files, an address (s3://…), or - for standard input (the default).",
         ),
     ] = None,
@@ -323,7 +323,7 @@ def privatize(
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
         warn(*filter(None, (missing, *before)))
         tally = run_job(job, veils, plan, workers=crew, quiet=quiet)
-        facts = job_report(veils.whole, plan, reading, tally)
+        facts = job_report(veils.whole, plan, reading, tally, None if report is None else job.written)
         warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
         if report is not None:
             write_report(facts, report)

@@ -236,13 +236,16 @@ def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
 
 
 def _check_records(report: Path | None, piece: Piece, reading: Reading, name: object, *, force: bool) -> str:
-    """Refuse more records than the report's release had. For fewer, return a warning."""
-    from wordveil.reading.released import read_report
+    """Refuse more records than the report's release had; return what to say of a file that may be another's."""
+    from wordveil.reading.released import OF_ANOTHER, is_of_file, read_report
 
-    job = {} if report is None else read_report(report).get("job")
+    facts = {} if report is None else read_report(report)
+    is_this = is_of_file(facts, piece.source)
+    doubt = "" if is_this is None or is_this else f"{name} {OF_ANOTHER}"
+    job = None if is_this else facts.get("job")
     told = job.get("records") if isinstance(job, dict) and job.get("files") == 1 else None
     if not isinstance(told, int):
-        return ""
+        return doubt
     there = sum(len(block.records) for block in _blocks(piece, reading))
     if there > told and not force:
         raise InputError(
@@ -250,7 +253,7 @@ def _check_records(report: Path | None, piece: Piece, reading: Reading, name: ob
             "release, or add --force to read it anyway."
         )
     if there == told:
-        return ""
+        return doubt
     return (
         f"{name} has {there:,} records, but the release of this report {told:,}: if the report belongs to another "
         "release, the result means nothing."

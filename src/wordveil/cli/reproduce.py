@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from wordveil.cli.checks import check_no_input, refuse_given
+from wordveil.cli.checks import check_no_input, check_writable, refuse_given
 from wordveil.cli.options import Compared, Json, Quiet, print_facts, print_table, stderr, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
@@ -27,7 +27,7 @@ _RUN = (
 
 def reproduce(
     name: Annotated[
-        list[str] | None, Argument(metavar="NAME…", help="Tables and figures; --list shows their names.")
+        list[str] | None, Argument(metavar="NAME", help="Tables and figures; --list shows their names.")
     ] = None,
     data: Annotated[Path | None, Option(metavar="FOLDER", help="The folder of data sets.")] = None,
     listed: Annotated[bool, Option("--list", help="List what can be reproduced, and stop.")] = False,
@@ -108,6 +108,7 @@ def reproduce(
     run = Run(data, "quick" if quick else "full", device=device, minutes=minutes, parts=Parts(parts), **shared)
     for one in names:
         EXPERIMENTS[one].check(run)
+    check_writable(parts, inputs=(data,), overwrite=True)
     folder = _folder(output, page, data)
     done = []
     for number, one in enumerate(names):

@@ -108,11 +108,25 @@ class _Job:
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         return piece.format.open_reader(piece.source, self._reading_of(piece), start)
 
-    def _looked_at(self, blocks: Iterator[Block], state: Checkpoint) -> Iterator[Block]:
+    def _looked_at(self, piece: Piece, blocks: Iterator[Block], state: Checkpoint) -> Iterator[Block]:
         for number, block in enumerate(blocks):
-            if self.look and number == 0 and state.position is None:
-                self.look([text if isinstance(text, str) else text.text for text in block.texts()])
+            if number == 0 and state.position is None:
+                self._look_at(piece, [text if isinstance(text, str) else text.text for text in block.texts()])
             yield block
+
+    def _look_at(self, piece: Piece, texts: list[str]) -> None:
+        """Have the first texts of an input looked at; what is wrong with them is told with its name, if it has one."""
+        if self.look is None:
+            return
+        try:
+            self.look(texts)
+        except InputError as error:
+            if not piece.name:
+                raise
+            sentence = str(error)
+        else:
+            return
+        raise InputError(f"{piece.name}: {sentence}")
 
     def _veil(self, piece: Piece, reader: Reader, writer: Writer, run: _Run) -> None:
         """Take what is left of an input through the veil."""
@@ -120,7 +134,7 @@ class _Job:
         clock = time.perf_counter() - state.tally.seconds
         if state.position is None:
             writer.append(reader.preamble)
-        numbered = enumerate(self._looked_at(reader.blocks(), state), state.batch)
+        numbered = enumerate(self._looked_at(piece, reader.blocks(), state), state.batch)
         for (done,) in run.crew.veil([Task(block, piece.name, number)] for number, block in numbered):
             # Before anything of the block is kept: the end of a file that was cut short looks like the end of a record.
             reader.check_unchanged()
@@ -141,7 +155,7 @@ class _Job:
 class StreamJob(_Job):
     """Veils one input onto a stream, which takes nothing back, and so leaves nothing behind for a resume."""
 
-    kept = learnt = None
+    kept = learnt = written = None
 
     def __init__(self, plan: Plan, reading: Reading, output: BinaryIO, *, unveiled: bool = False) -> None:
         super().__init__(plan, reading, unveiled=unveiled)
@@ -222,6 +236,11 @@ class FileJob(_Job):
         It must say no more of the input than may be released.
         """
         self._learnt = text
+
+    @property
+    def written(self) -> Path | None:
+        """The file that is written, if it is one."""
+        return None if self._destination.is_folder else self._destination.target
 
     @property
     def kept(self) -> Path | None:
@@ -360,7 +379,7 @@ class FileJob(_Job):
                 read, load = [], list[Task]()
                 for piece in some:
                     with self._open(piece) as reader:
-                        blocks = list(self._looked_at(reader.blocks(), state))
+                        blocks = list(self._looked_at(piece, reader.blocks(), state))
                         reader.check_unchanged()
                         read.append(_Read(piece, None, reader.preamble, len(blocks)))
                     load += [Task(block, piece.name, number) for number, block in enumerate(blocks)]
@@ -407,9 +426,8 @@ class FileJob(_Job):
             if found is None:
                 return None
             files.append(found)
-        if self.look:
-            for data, _ in files:
-                self.look(data.decode().split("\n"))
+        for piece, (data, _) in zip(pieces, files, strict=True) if self.look else ():
+            self._look_at(piece, data.decode().split("\n"))
         return files
 
     def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:

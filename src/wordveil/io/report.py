@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import wordveil
+from wordveil.files import digest_of_file
 from wordveil.guarantee import Notion
 from wordveil.io.checkpoint import Tally
 from wordveil.io.formats import Reading
@@ -18,8 +20,11 @@ from wordveil.text import Report, Veil
 __all__ = ["job_report", "missing_promise", "report_of"]
 
 
-def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[str, Any]:
-    """Return what a job did, what it promises and what it does not protect, as plain values."""
+def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally, written: Path | None = None) -> dict[str, Any]:
+    """Return what a job did, what it promises and what it does not protect, as plain values.
+
+    `written`: the file that the report is to be known for, if it is one.
+    """
     job = {
         "records": tally.records,
         "files": tally.files,
@@ -34,6 +39,7 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally) -> dict[s
         "person": reading.person,
         "encoding_errors": reading.encoding_errors,
         "batch_words": reading.batch_words,
+        "output_sha256": None if written is None else digest_of_file(written),
     }
     facts = report_of(veil, tally, _not_protected(plan), job)
     return {**facts, "warnings": [*_passed(tally), *facts["warnings"]]}

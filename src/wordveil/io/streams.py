@@ -52,6 +52,7 @@ _LONGEST_MARK = 4
 _NOT_PLAIN = (*_FOREIGN, *_MARKS, _GZIP, _ZSTD, *_SKIPPED)
 _CHUNK = 1 << 18
 _SAMPLE = 1 << 15  # bytes by which an encoding is guessed; more is slow and no surer
+_BEYOND_ASCII = 6  # bytes of letters that take several in UTF-8, beside the first: of so many, none is by accident
 _MOST_ACCENTS = 0.4  # of all letters of a text in Latin script
 _ACCENTED = ("cp1252", "mac-roman", "cp850")  # the likeliest first
 _CENTRAL = {"cs", "hu", "pl", "ro", "sk"}  # languages that Windows writes in cp1250
@@ -246,8 +247,12 @@ def _unpacked(file: BinaryIO, packing: str, name: str) -> Iterator[bytes]:
 def _in_utf8(chunks: Iterator[bytes], encoding: str, errors: str, name: str) -> Iterator[bytes]:
     """Turn bytes in an encoding into UTF-8; a byte order mark stays one."""
     decoder = codecs.getincrementaldecoder(encoding)(errors)
-    done = 0
+    done, is_judged = 0, encoding == "utf-8"
     for chunk in itertools.chain(chunks, [b""]):
+        if not is_judged and not chunk.isascii():
+            is_judged = True
+            if _is_surely_utf8(chunk):  # nothing would fail, and every letter with an accent would become two
+                raise InputError(f"{name} is UTF-8 and not {encoding}; leave out `encoding`.")
         if not done and chunk.startswith(tuple(_MARKS)) and encoding in ("utf-16", "utf-32"):
             yield codecs.BOM_UTF8  # which the decoder takes away
         at = None
@@ -263,6 +268,15 @@ def _in_utf8(chunks: Iterator[bytes], encoding: str, errors: str, name: str) -> 
             )
         done += len(chunk)
         yield text.encode("utf-8", "replace")
+
+
+def _is_surely_utf8(chunk: bytes) -> bool:
+    """Whether bytes are UTF-8 with more letters beyond ASCII than another encoding makes by accident."""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(chunk)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in chunk and len(chunk) - len(text) >= _BEYOND_ASCII
 
 
 def detect_encoding(path: Path) -> tuple[str, float]:
@@ -311,11 +325,14 @@ def _detect(chunks: Iterator[bytes]) -> tuple[str, float]:
 
 
 def _wide(sample: bytes) -> tuple[str, float]:
-    """Tell UTF-16 without a mark by where its zeros stand, as most letters of most texts need one byte."""
-    even, odd = sample[0::2].count(0), sample[1::2].count(0)
-    if odd > 10 * even:
+    """Tell UTF-16 without a mark by where its zeros stand, as most letters of most texts need one byte.
+
+    Those of its line breaks tell it from other text that has a zero by accident.
+    """
+    even, odd, breaks = sample[0::2].count(0), sample[1::2].count(0), sample.count(b"\n")
+    if odd > 10 * even and 2 * sample.count(b"\n\0") >= breaks:
         return "utf-16-le", 0.9
-    return ("utf-16-be", 0.9) if even > 10 * odd else ("", 0.0)
+    return ("utf-16-be", 0.9) if even > 10 * odd and 2 * sample.count(b"\0\n") >= breaks else ("", 0.0)
 
 
 def _narrow(sample: bytes) -> tuple[str, float]:

@@ -76,15 +76,17 @@ class _Sqlite:
                 try:
                     yield lambda statement, *values: database.execute(statement, values)
                 except BaseException:
-                    database.execute("ROLLBACK")
+                    with suppress(sqlite3.Error):  # a full disk has undone it already, and is what must be told
+                        database.execute("ROLLBACK")
                     raise
                 database.execute("COMMIT")
         except sqlite3.Error as error:
-            reason = type(error).__name__
+            reason = getattr(error, "sqlite_errorname", "") or type(error).__name__  # SQLite's own since Python 3.11
         else:
             return
         raise FileError(
-            f"{self.path} cannot be used ({reason}); check that it is a ledger and that you may write to it."
+            f"{self.path} cannot be used ({reason}); check that it is a ledger, that you may write to it, and that the "
+            "disk is not full."
         )
 
     def close(self) -> None:

@@ -102,7 +102,8 @@ class Verdict:
 
     def sentence(self) -> str:
         """Say it in words."""
-        found = "it was not measured" if self.value is None else f"it is {self.value:.4g}"
+        missing = "it was not measured, and `wordveil plan` says what that needs"
+        found = missing if self.value is None else f"it is {self.value:.4g}"
         return f"{'met' if self.is_met else 'not met'}: {self.gate}; {found}."
 
     def to_dict(self) -> dict[str, Any]:

@@ -119,8 +119,8 @@ def recommend(
             Advice(
                 "note",
                 "label",
-                "These texts predict the label little better than without their veiled words, so it cannot be said "
-                "how much of it is kept.",
+                "These texts predict the label little better than without their veiled words, or most of its values "
+                "occur once, so it cannot be said how much of it is kept.",
             )
         )
     wider = None

@@ -166,6 +166,8 @@ def survey(
     if plan.pieces[0].format.name in TABLES:
         check_header(plan.pieces[0].name or plan.pieces[0].source or "standard input", header_of(names, first))
     check_columns(names, [*reading.columns, *(one for one in (person, label) if one is not None)])
+    if label in reading.columns:
+        raise InputError("the label is to be told from the texts, so it must be another column than they are.")
 
     def look(fields: Fields) -> None:
         for name, value in fields.items():

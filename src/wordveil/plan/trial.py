@@ -323,7 +323,7 @@ class Bench:
         read, nothing, clean = self._read(made, watch), self._nothing, self._clean
         utility = _share_of_way(_likeness(read, clean), _likeness(nothing, clean))
         labels = [record.label for record in self._records[: self._to_read]]
-        if None in labels or len(set(labels)) < 2:
+        if None in labels or not 2 <= len(set(labels)) <= len(labels) / 2:  # a name, or a number, of each record
             return utility, None
         scores = [_scores(vectors, [str(label) for label in labels]) for vectors in (read, nothing, clean)]
         return utility, _share_of_scores(*scores)

@@ -392,6 +392,7 @@ class Reader:
         The file holds no text of the release. It does hold its word frequencies, and the list of words or the public
         preamble if there is one.
         """
+        _check_path(path)
         header = {
             "kind": self.kind,
             "release": self.mechanism.describe(),
@@ -415,8 +416,7 @@ class Reader:
     @classmethod
     def load(cls, path: str | Path, *, space: Space | str | Path | None = None) -> Reader:
         """Read a reader that `save` wrote."""
-        if not isinstance(path, (str, PathLike)):
-            raise OptionError(f"expected the file of a saved reader, not a {type(path).__name__}.")
+        _check_path(path)
         saved = read_saved(Path(path))
         made = mechanism_of({**saved.release, "blocked_words": 0}, space)
         if saved.blocked is not None:
@@ -446,6 +446,11 @@ def _kind(name: str) -> type[Kind]:
     if not isinstance(name, str) or name not in _KINDS:
         raise OptionError(f"unknown reader {name!r}; choose one of {', '.join(_KINDS)}.")
     return _KINDS[name]
+
+
+def _check_path(path: object) -> None:
+    if not isinstance(path, (str, PathLike)):
+        raise OptionError(f"expected the file of a saved reader, not an object of the type {type(path).__name__}.")
 
 
 def _check_top(top: int) -> None:

@@ -1,4 +1,4 @@
-"""Recreates the mechanism of a release from its report."""
+"""What a release says of itself, in its report: its mechanism, ε, options, space and selection, and its file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from wordveil._mechanisms import Mechanism, blocked_words
 from wordveil._mechanisms import block as block_words
 from wordveil._mechanisms import mechanism as make_mechanism
 from wordveil.errors import FileError, InputError, OptionError, SpaceError, WordveilError
+from wordveil.files import digest_of_file
 from wordveil.spaces import BUNDLED, Space, load_space
 
-__all__ = ["mechanism_of", "read_report"]
+__all__ = ["OF_ANOTHER", "is_of_file", "mechanism_of", "read_report"]
 
+#: What to say of a file that is not the one that the report was written with.
+OF_ANOTHER = (
+    "is not the file that this report was written with, or has been changed: the result means nothing if the report is "
+    "that of another release."
+)
 _NEEDED = ("mechanism", "epsilon", "options", "space")
 
 
@@ -34,6 +40,13 @@ def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     if not isinstance(read, dict):
         raise FileError(f"{report} is not the report of a release: it is not a JSON object.")
     return read
+
+
+def is_of_file(report: Mapping[str, Any], path: object) -> bool | None:
+    """Whether a report was written with this very file; None if it says nothing of a file, or there is none."""
+    job = report.get("job")
+    told = job.get("output_sha256") if isinstance(job, Mapping) else None
+    return digest_of_file(path) == told if isinstance(told, str) and isinstance(path, Path) else None
 
 
 def mechanism_of(

@@ -15,6 +15,7 @@ from wordveil.errors import FileError, OptionError, WordveilError
 from wordveil.guarantee import Notion
 from wordveil.lac.databases import is_postgres
 from wordveil.lac.ledger import Account, Balance, Ledger, Overdrawn
+from wordveil.service.metrics import log_seldom
 from wordveil.service.problems import Problem
 from wordveil.service.settings import Key, Settings
 from wordveil.text import Veil
@@ -62,7 +63,7 @@ def reached() -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        _LOG.error("%s", error)  # names only the ledger and the system's reason
+        log_seldom(_LOG, logging.ERROR, str(error))  # of a ledger and the system alone
     else:
         return
     raise Problem(

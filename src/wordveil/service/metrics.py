@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import time
@@ -29,6 +30,7 @@ __all__ = [
     "count_words",
     "exposition",
     "labelled",
+    "log_seldom",
     "note_refusal",
 ]
 
@@ -59,8 +61,8 @@ BATCH = Histogram(
 
 
 _LOG = logging.getLogger("wordveil.service")
-_LOGGED_EVERY = 1.0  # seconds between log lines of one code: a flood of refusals must not fill the disk
-_logged: dict[str, tuple[float, int]] = {}  # per code: when it was last logged, and how many were skipped since
+_LOGGED_EVERY = 1.0  # seconds, for each kind of line: those who flood us must not fill the disk
+_logged: dict[str, tuple[float, int]] = {}  # when a kind was last logged, and how often it was not since then
 
 
 @lru_cache(maxsize=1024)
@@ -72,14 +74,19 @@ def labelled(metric: Any, *labels: str) -> Any:
 def note_refusal(code: str, route: str, key: str = "", request: str = "") -> None:
     """Count a refusal and log its code, route, key and request. All of these are our own names."""
     labelled(_REFUSED, code).inc()
-    now = time.monotonic()
-    last, passed_over = _logged.get(code, (-_LOGGED_EVERY, 0))
-    if now - last < _LOGGED_EVERY:
-        _logged[code] = (last, passed_over + 1)
-        return
-    _logged[code] = (now, 0)
     told = f"refused {route}: {code}" + (f", key {key}" if key else "") + (f", request {request}" if request else "")
-    _LOG.warning("%s%s", told, f" ({passed_over:,} more like it before)" if passed_over else "")
+    log_seldom(_LOG, logging.WARNING, told, code)
+
+
+def log_seldom(log: logging.Logger, level: int, told: str, kind: str = "") -> None:
+    """Log a line a second of a kind, which is the line itself if nothing else is said; of the others, how many."""
+    now, kind = time.monotonic(), kind or told
+    last, passed_over = _logged.get(kind, (-math.inf, 0))
+    if now - last < _LOGGED_EVERY:
+        _logged[kind] = (last, passed_over + 1)
+        return
+    _logged[kind] = (now, 0)
+    log.log(level, "%s%s", told, f" ({passed_over:,} more like it before)" if passed_over else "")
 
 
 def count_words(counts: Counts, key: Key | None) -> None:

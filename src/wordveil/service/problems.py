@@ -91,6 +91,7 @@ CODES: dict[str, tuple[int, str]] = {
     "stopping": (503, "The service is being stopped; send the rest again."),
     "too-many-connections": (503, "There are too many connections; this one is closed."),
 }
+_NO_JSON = "the body is not valid JSON."
 _USUAL = {status: code for code, (status, _) in reversed(CODES.items())}
 
 
@@ -176,8 +177,8 @@ def add_handlers(app: FastAPI) -> None:
         return problem_response(problem_of(error))
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(_: Request, error: RequestValidationError) -> Response:
-        return problem_response(Problem(422, _first(error.errors()[0])))
+    async def _unfit(_: Request, error: RequestValidationError) -> Response:
+        return problem_response(_invalid(error.errors()[0]))
 
     @app.exception_handler(Exception)
     async def _fault(_: Request, __: Exception) -> Response:
@@ -186,7 +187,7 @@ def add_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _other(request: Request, error: HTTPException) -> Response:
         sentence = {
-            400: "the body is not valid JSON.",
+            400: _NO_JSON,
             404: "there is nothing at this address.",
             405: "this address does not support that method.",
         }.get(error.status_code, "the request was refused.")
@@ -217,7 +218,7 @@ _WRONG = {
     "too_long": "has more than {max_length} entries",
     "too_short": "has fewer than {min_length} entries",
     "string_too_long": "is longer than {max_length} characters",
-    "string_too_short": "is shorter than {min_length} characters",
+    "string_too_short": "must not be empty",  # none of ours must be longer
     "literal_error": "is not one of the allowed values",
 }
 
@@ -227,18 +228,18 @@ def what_is_wrong(error: Mapping[str, Any]) -> str:
     return _WRONG.get(error["type"], "has the wrong type").format(**error.get("ctx") or {})
 
 
-def _first(error: Mapping[str, Any]) -> str:
-    """Say where an error is and what we want there, using only our own names and sentences."""
+def _invalid(error: Mapping[str, Any]) -> Problem:
+    """Say where an error is and what is wanted there, in names and sentences of ours alone."""
     if error["type"] == "json_invalid":
-        return "the body is not valid JSON."
+        return Problem(400, _NO_JSON)
     cause = (error.get("ctx") or {}).get("error")
     if isinstance(cause, WordveilError):
-        return str(cause)
-    # The location may contain a name that the caller chose, and pydantic's message may quote the value.
+        return Problem(422, str(cause))
+    # A place in the body may hold a name that the caller chose, and pydantic's message may quote the value.
     if error["type"] == "extra_forbidden":
-        return "the request has an unknown field; see /openapi.json."
+        return Problem(422, "the request has an unknown field; see /openapi.json.")
     where = [str(part) for part in error["loc"] if part in FIELDS or isinstance(part, int)]
-    return f"{'.'.join(where) or 'a value in the request'} {what_is_wrong(error)}; see /openapi.json."
+    return Problem(422, f"{'.'.join(where) or 'a value in the request'} {what_is_wrong(error)}; see /openapi.json.")
 
 
 def PROBLEMS(*statuses: int) -> dict[int | str, dict[str, Any]]:  # noqa: N802 - reads as a table in the routes

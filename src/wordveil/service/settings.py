@@ -271,8 +271,8 @@ class Settings(BaseModel):
             raise OptionError("the setting origins lets every site in: configure a key first, or name the sites.")
         if not self.is_local and not self.keys:
             raise OptionError(
-                f"{self.host} can be reached from other machines: configure a key first (`wordveil serve` makes "
-                "one), or listen on 127.0.0.1."
+                f"{self.host} can be reached from other machines: configure a key first (`wordveil serve --new-key` "
+                "makes one), or listen on 127.0.0.1."
             )
         return self
 

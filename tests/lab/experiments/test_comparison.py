@@ -12,6 +12,7 @@ import pytest
 import wordveil
 from wordveil._mechanisms import MECHANISMS
 from wordveil.calibration import maker
+from wordveil.errors import FileError
 from wordveil.lab.experiments.comparison import Contender, compare, entrant, everyone
 from wordveil.lab.experiments.run import Parts
 from wordveil.lab.tasks import AveragedVectors, load_task
@@ -72,6 +73,17 @@ def test_a_comparison_goes_on_from_its_parts(data: Path, topics: EuclideanSpace,
     assert kept == [4]  # only the second was measured
     assert both["points"][:2] == first["points"]  # with the very same speed
     assert measured(contenders, Parts(file)) == (both, [])
+    text = file.read_text()
+    for begun in ("{", '{"of": "a', text.splitlines()[0][:-9]):  # a run that was killed while it wrote
+        file.write_text(text + begun)
+        assert measured(contenders, Parts(file)) == (both, [])
+        assert file.read_text() == text
+    for other in ("the river\n", "the river", '{"name": 1}\n', '{"name": 1}', "[1]\n", f"{text}\n\0\n"):
+        file.write_text(other)
+        with pytest.raises(FileError):
+            measured(contenders, Parts(file))
+        assert file.read_text() == other
+    file.write_text(text)
     afresh, _ = measured(contenders, Parts())
     for point in chain(both["points"], afresh["points"]):
         point.pop("words_per_second")

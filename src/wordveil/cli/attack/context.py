@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
@@ -92,7 +93,7 @@ def context(
         refuse_given("is already in the report", "once")
         if space is None:
             refuse_given("is already in the report, unless you give a --space", "normalise")
-    chosen = select or "content"
+    chosen, doubt = select or "content", ""
     if report is None:
         rates = shared.epsilons_of(epsilon)
         if veiled is not None and len(rates) > 1:
@@ -105,6 +106,7 @@ def context(
             rates, chosen, once, make = _of_report(
                 report, epsilon, mechanism, option, space, normalise, select, blocked
             )
+            doubt = _doubt(report, veiled)
         originals = shared.read_texts(text, column, format_name)
         released = None if veiled is None else shared.read_texts(veiled, column, format_name)
         found = [
@@ -118,6 +120,8 @@ def context(
         from wordveil.extras import save
 
         save(draw_context(rates, found, f"Words found by a reader, {make(rates[0]).name}"), told.figure)
+    if doubt:
+        typer.echo(f"wordveil: warning: {doubt}", err=True)
     if told.as_json:
         shared.print_json("context", make(rates[0]), shared.by_rate(rates, found))
     else:
@@ -153,6 +157,14 @@ def _of_report(
     made = mechanism_of(facts, None if space is None else load_space(space, normalise=normalise), block)
     shared.check_select(chosen)
     return [made.epsilon], chosen, facts.get("once") is not None, lambda _: made
+
+
+def _doubt(report: Path, veiled: Path | None) -> str:
+    """Return what to say of a release that may not be the report's; "" of one that is."""
+    from wordveil.reading.released import OF_ANOTHER, is_of_file, read_report
+
+    is_this = None if veiled is None else is_of_file(read_report(report), veiled)
+    return "" if is_this is None or is_this else f"{veiled} {OF_ANOTHER}"
 
 
 def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:

@@ -249,7 +249,7 @@ def compare(
         tasks, model, clean, random, levels, attackers, reading, repeats, draws, seed, select, tolerance, looked_for,
         share,
     )  # fmt: skip
-    earlier = parts.known()
+    earlier = parts.known(("of", "points", "floors"))
     keys = [race.key(contender) for contender in contenders]
     measured = {
         number: _unpacked(known[-1], tasks)

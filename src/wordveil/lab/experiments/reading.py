@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -225,7 +225,7 @@ def _all_done(
         for name in (*_ASKED, *_OTHERS)
         if name in tasks and level in grounds[name].epsilons
     ]
-    earlier = [_Done.from_dict(one) for one in run.parts.known()]
+    earlier = [_Done.from_dict(one) for one in run.parts.known([one.name for one in fields(_Done)])]
     found = [next(one for one in earlier if job.is_done(one, how)) for job in jobs if _among(job, earlier, how)]
     left = None if run.minutes is None else run.minutes - (time.monotonic() - started) / 60.0
     second = [(job, space, how, grounds[job.name]) for job in jobs if not _among(job, earlier, how)]

@@ -17,6 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from wordveil.errors import FileError, OptionError
+from wordveil.files import file_errors, write_whole
 from wordveil.lab.tasks import DataFolder, Reading, readers_up_to
 from wordveil.parallel import check_workers, cores, use
 from wordveil.progress import Watch, ignore
@@ -48,19 +49,31 @@ class Parts:
 
     path: Path | None = None  # nothing is kept without one
 
-    def known(self) -> list[dict[str, Any]]:
-        """Return the parts that were kept."""
+    def known(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the parts that were kept, whose values have these names.
+
+        One that a stopped run had only begun to write, which begins with the first of them, is taken out of the file.
+        """
         if self.path is None or not self.path.exists():
             return []
+        found = list[Any]()
         try:
-            return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+            with file_errors("read", self.path):
+                whole, _, begun = self.path.read_text(encoding="utf-8").rpartition("\n")
+            found = [json.loads(line) for line in whole.split("\n") if line]
         except ValueError:
-            raise FileError(f"{self.path} does not hold the parts of an experiment; name another file.") from None
+            found.append(None)
+        is_cut = f'{{"{names[0]}": '.startswith(begun[: len(names[0]) + 5])
+        if not (is_cut and all(isinstance(part, dict) and set(names) <= set(part) for part in found)):
+            raise FileError(f"{self.path} does not hold the parts of this experiment; name another file.")
+        if begun:
+            write_whole(self.path, f"{whole}\n" if whole else "")
+        return found
 
     def add(self, part: dict[str, Any]) -> None:
         """Keep one more."""
         if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
+            with file_errors("write", self.path), self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(part, ensure_ascii=False) + "\n")
 
 
