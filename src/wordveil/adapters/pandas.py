@@ -111,7 +111,7 @@ def _veiled(columns: list[pd.Series], veil: Veil, people: list[Any] | None) -> l
 
 
 def _plain(texts: pd.Series, name: str) -> pd.Series:
-    """Return the cells of a column as they are, not as categories."""
+    """Return the cells of a column without its categories."""
     if isinstance(texts.dtype, pd.CategoricalDtype):
         texts = texts.astype(object)
     is_text = pd.api.types.is_object_dtype(texts.dtype) or pd.api.types.is_string_dtype(texts.dtype)

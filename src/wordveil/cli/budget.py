@@ -31,7 +31,7 @@ _KeyName = Annotated[str, Argument(metavar="KEY", help="The name of the key.")]
 
 @app.command()
 def show(
-    key: Annotated[str | None, Argument(metavar="KEY", help="The name of a key; all if it is left out.")] = None,
+    key: Annotated[str | None, Argument(metavar="KEY", help="The name of a key. Default: all keys.")] = None,
     user: _User = None,
     config: _Config = None,
     as_json: Json = False,

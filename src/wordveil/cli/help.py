@@ -20,10 +20,10 @@ from wordveil.cli.checks import remember
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
-#: The command-line library's own errors (a missing argument, an unknown option); which class it is has moved.
+#: An error of the command-line library, such as an unknown option. Its class has moved between versions.
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
-_WHOLE = 1000  # letters: longer than any first sentence
+_WHOLE = 1000  # letters; longer than any first sentence
 _GO_ON = " \\"
 _PLAIN_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _NAMES_END = 24  # the widest column of option names; a longer name gets a line of its own

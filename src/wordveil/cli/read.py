@@ -236,7 +236,7 @@ def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
 
 
 def _check_records(report: Path | None, piece: Piece, reading: Reading, name: object, *, force: bool) -> str:
-    """Refuse more records than the report's release had; return what to say of a file that may be another's."""
+    """Refuse more records than the report's release had. For fewer, or for another file, return a warning."""
     from wordveil.reading.released import OF_ANOTHER, is_of_file, read_report
 
     facts = {} if report is None else read_report(report)

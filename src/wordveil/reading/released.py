@@ -1,4 +1,4 @@
-"""What a release says of itself, in its report: its mechanism, ε, options, space and selection, and its file."""
+"""Recreates the mechanism of a release from its report, and tells whether a file is that release."""
 
 from __future__ import annotations
 

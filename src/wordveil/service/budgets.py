@@ -63,7 +63,7 @@ def reached() -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        log_seldom(_LOG, logging.ERROR, str(error))  # of a ledger and the system alone
+        log_seldom(_LOG, logging.ERROR, str(error))  # names only the ledger and the system's reason
     else:
         return
     raise Problem(

@@ -61,8 +61,8 @@ BATCH = Histogram(
 
 
 _LOG = logging.getLogger("wordveil.service")
-_LOGGED_EVERY = 1.0  # seconds, for each kind of line: those who flood us must not fill the disk
-_logged: dict[str, tuple[float, int]] = {}  # when a kind was last logged, and how often it was not since then
+_LOGGED_EVERY = 1.0  # seconds between log lines of one kind: a flood of refusals must not fill the disk
+_logged: dict[str, tuple[float, int]] = {}  # per kind: when it was last logged, and how many were skipped since
 
 
 @lru_cache(maxsize=1024)
@@ -79,7 +79,7 @@ def note_refusal(code: str, route: str, key: str = "", request: str = "") -> Non
 
 
 def log_seldom(log: logging.Logger, level: int, told: str, kind: str = "") -> None:
-    """Log a line a second of a kind, which is the line itself if nothing else is said; of the others, how many."""
+    """Log at most one line of a kind each second, with how many were skipped. Default kind: the line itself."""
     now, kind = time.monotonic(), kind or told
     last, passed_over = _logged.get(kind, (-math.inf, 0))
     if now - last < _LOGGED_EVERY:

@@ -229,13 +229,13 @@ def what_is_wrong(error: Mapping[str, Any]) -> str:
 
 
 def _invalid(error: Mapping[str, Any]) -> Problem:
-    """Say where an error is and what is wanted there, in names and sentences of ours alone."""
+    """Say where an error is and what we want there, using only our own names and sentences."""
     if error["type"] == "json_invalid":
         return Problem(400, _NO_JSON)
     cause = (error.get("ctx") or {}).get("error")
     if isinstance(cause, WordveilError):
         return Problem(422, str(cause))
-    # A place in the body may hold a name that the caller chose, and pydantic's message may quote the value.
+    # The location may contain a name that the caller chose, and pydantic's message may quote the value.
     if error["type"] == "extra_forbidden":
         return Problem(422, "the request has an unknown field; see /openapi.json.")
     where = [str(part) for part in error["loc"] if part in FIELDS or isinstance(part, int)]

@@ -173,7 +173,7 @@ class Veil:
             identifiers, numbers, markup, numbers_epsilon=numbers_epsilon, date_order=date_order, numbered=numbered
         )
         if identifiers == "selected" and not self.selection.is_narrow:
-            raise OptionError("`identifiers='selected'` belongs to a `select` of spans, marked or words.")
+            raise OptionError("`identifiers='selected'` needs a `select` of spans, marked or words.")
         self.entropy = Entropy(seed)
         self.mechanism = _made(mechanism, epsilon, space, block)
         self.once = Once(once, seed=seed) if isinstance(once, str) else once
