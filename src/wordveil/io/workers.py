@@ -174,21 +174,24 @@ class Done(NamedTuple):
     """A block that was veiled: where it ends, what is to be written, and what was counted.
 
     Of blocks that were veiled at once the first has the count of all. The content of a block of several files has where
-    each of them ends.
+    each of them ends, and which share of the words of each was left alone.
     """
 
     end: Position
     content: bytes
     tally: Tally | None
     cuts: Sequence[int] = ()
+    left_alone: Sequence[float] = ()
 
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:
         """Return a block with its new texts."""
         tally = Tally(runs=0, passed=block.passed)
         tally.add(rewritten.counts, block.sizes)
-        cuts = block.cuts(rewritten.texts) if isinstance(block, SmallFiles) else ()
-        return cls(block.end, block.render_together(rewritten.texts), tally, cuts)
+        found = cls(block.end, block.render_together(rewritten.texts), tally)
+        if isinstance(block, SmallFiles):
+            return found._replace(cuts=block.cuts(rewritten.texts), left_alone=block.left_alone(rewritten.counts))
+        return found
 
 
 class Task(NamedTuple):

@@ -14,6 +14,7 @@ from wordveil.errors import OptionError
 from wordveil.text.tokens import tokenise
 
 __all__ = [
+    "SURELY_ENGLISH",
     "Language",
     "function_words",
     "language_name",
@@ -24,6 +25,8 @@ __all__ = [
 ]
 
 _ENOUGH = 0.25  # of the words of English texts, tickets and tweets too, more than this are function words: .39 to .55
+#: Texts more of whose words than this are left alone, as English function words, are English beyond doubt.
+SURELY_ENGLISH = 0.3
 _TELLING = 0.12  # of the words of texts in any language with a list, more than this are in it, and fewer in others'
 _FEWEST = 20  # words; fewer say nothing
 _MOST = 20_000
@@ -31,7 +34,8 @@ _LISTED = 0.5  # of the function words of a language, that an embedding of it ha
 _WITHOUT = {"he"}  # whose lists agree on no word
 _NEARLY = 0.9  # of the letters of texts are in texts without a letter that English lacks
 _WORD = 16  # letters, more than most words have
-_GAPS = "".join(chr(code) if chr(code).isalpha() else " " for code in range(128))  # of English: what is no letter
+#: In lower case, with spaces for what is no letter of English.
+_LETTERS = "".join(chr(code).lower() if chr(code).isalpha() else " " for code in range(128))
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
 
@@ -106,8 +110,8 @@ def language_of(texts: Iterable[str]) -> Language:
     'de'
     """
     texts = list(islice(texts, _MOST))
-    plain = " ".join(text for text in texts if text.isascii())
-    words = plain[: _MOST * _WORD].lower().translate(_GAPS).split(maxsplit=_MOST)[:_MOST]
+    plain = " ".join([text for text in texts if text.isascii()])
+    words = plain[: _MOST * _WORD].translate(_LETTERS).split(maxsplit=_MOST)[:_MOST]
     # Soon seen, of most texts, and by no more function words than below: the others have few words beside these.
     is_plain = _NEARLY * sum(map(len, texts)) <= len(plain)
     if is_plain and len(words) >= _FEWEST and (english := _share(words, stop_words())) >= _ENOUGH / _NEARLY:
