@@ -338,6 +338,8 @@ class FileJob(_Job):
             yield False, pieces[:1]
             pieces = pieces[1:]
         may_be = self._destination.is_folder and self._keeps and not veils.is_seeded
+        if not may_be:
+            self._ahead = ReadAhead()  # nobody will ask for what is held
 
         def is_small(piece: Piece) -> bool:
             return may_be and self._is_small(piece)
@@ -366,6 +368,8 @@ class FileJob(_Job):
         state, clock = run.state, time.perf_counter() - run.state.tally.seconds
         waiting: deque[list[_Read]] = deque()
         are_apart = not veils.may_join or not veils.is_compiled_for(self._reading.batch_bytes)
+        if are_apart:
+            self._ahead = ReadAhead()  # nobody will ask for what is held
 
         def loads() -> Iterator[list[Task]]:
             for some in _batches(pieces, self._reading.batch_bytes):
