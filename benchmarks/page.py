@@ -40,10 +40,10 @@ several are named, `ours/peer` compares with the fastest. No peer has `graph`, s
 fastest mechanism of mldp-text. For a mechanism that searches nearest words, the limit is the rate at which numpy's
 own float32 matrix product could compare every word with every vector. For two workers it is twice the rate of one.
 
-With `--workers 2`, two workers veil. The process that was started reads the input, veils the first block (the others
-take over what it learnt), hands out blocks, and writes what comes back in order. If compiled code does nearly all of
-the work, as for `graph` on text, workers are threads of that process; otherwise they are processes of their own
-(`src/wordveil/io/workers.py`).
+With `--workers 2`, two workers veil. The process that was started reads the input, hands out blocks, and writes what
+comes back in order. If compiled code does nearly all of the work, as for `graph` on text, workers are threads of that
+process, and share what they learn. Otherwise they are processes of their own, and take over what the first process
+learnt from the first block, which it veils itself (`src/wordveil/io/workers.py`).
 """
 
 _FILES_TEXT = """
@@ -64,11 +64,11 @@ This is where the time goes:
 - **Draws** take about half of what is left of a job on text, because each looks at memory in several places. At a small
   ε words go far. A far word is found by guessing until a guess is right, with a search for each guess. What was listed
   around words is kept for their next draws, in at most 160 MiB. Workers that veil text are threads of one process: they
-  share what is listed around words, and each learns spellings for itself. Those that veil other formats are processes.
+  share what is listed around words, and the spellings that they learn. Those that veil other formats are processes.
 - **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A
   text with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
 - **CSV.** Python reads and writes the rows.
-- **Small files.** Each is opened twice and created, which is the system's time, and its language is checked.
+- **Small files.** Each is looked up, opened, read and created, and most of that is the system's time.
 """
 
 _READING_TEXT = """

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
+import math
+import os
+import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wordveil import Mechanism, Veil
-from wordveil.errors import InputError
+from wordveil.errors import FileError, InputError
 from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
 from wordveil.io.lines import TextReader
-from wordveil.io.small import SmallFiles, read_plain, seems_plain
+from wordveil.io.output import SyncedFiles
+from wordveil.io.small import ReadAhead, SmallFiles, read_plain, seems_plain
 from wordveil.text.flow import Texts
 
 
@@ -73,6 +79,66 @@ def test_what_is_not_plain_is_left_to_its_reader(data: bytes, tmp_path: Path) ->
     found = read_plain(path)
     assert found is not None
     assert (found[0], found[1].st_size) == (b"plain\nplain", 11)
+
+
+def test_what_was_read_when_it_was_looked_at_is_read_again_if_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / f"{name}.txt" for name in "abcd"]
+    for path in paths:
+        path.write_bytes(b"the river\n")
+    monkeypatch.setattr("wordveil.io.small._AHEAD", 3 * ((1 << 10) + 10))
+    ahead = ReadAhead()
+    assert all(ahead.look(path, 10) for path in paths)
+    assert not ahead.look(tmp_path / "missing", 10)
+    paths[0].unlink()
+    state = paths[1].stat()
+    paths[1].write_bytes(b"the mills\n")
+    os.utime(paths[1], ns=(state.st_atime_ns, state.st_mtime_ns))  # as long as before, and as old
+    monkeypatch.setattr("wordveil.io.small.read_plain", reader := Mock(wraps=read_plain))
+    found = [ahead.read(path) for path in paths]
+    assert [one and one[0] for one in found] == [None, b"the mills\n", b"the river\n", b"the river\n"]
+    assert [call.args[0] for call in reader.mock_calls] == [paths[1], paths[3]]  # there was no room for the last
+
+
+def test_only_files_of_which_little_was_left_alone_are_looked_at(tmp_path: Path, graph: Mechanism[Any]) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    texts = {"a": "the mill of the river\nand the sea", "b": "der Fluss und das Meer", "c": "the river or the sea"}
+    for name, text in texts.items():
+        (source / f"{name}.txt").write_text(text)
+    seen = list[list[str]]()
+    plan = make_plan(source)
+    for sure in (0.3, math.inf):
+        job = FileJob(plan, Reading(), Destination.of(out, plan))
+        job.sure, job.look = sure, seen.append
+        job.run(Veils(lambda seed: Veil(graph, seed=seed)))
+        shutil.rmtree(out)
+    assert seen == [[texts["b"]], texts["a"].split("\n"), [texts["b"]], [texts["c"]]]
+
+    def refuse(texts: list[str]) -> None:
+        raise InputError(f"{len(texts)} texts")
+
+    job = FileJob(plan, Reading(), Destination.of(out, plan))
+    job.sure, job.look = 0.3, refuse
+    with pytest.raises(InputError):
+        job.run(Veils(lambda seed: Veil(graph, seed=seed)))
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]  # nothing was written
+
+
+def test_a_link_in_the_place_of_a_small_file_is_not_written_through(tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "out.part"
+    victim.write_text("mine")
+    folder.mkdir()
+    (folder / "a.txt").symlink_to(victim)
+    files = SyncedFiles(folder)
+    with pytest.raises(FileError):
+        files.write("a.txt", b"drawn")
+    files.write("sub/b.txt.gz", b"drawn")
+    files.sync()
+    files.close()
+    assert victim.read_text() == "mine"
+    assert gzip.decompress((folder / "sub" / "b.txt.gz").read_bytes()) == b"drawn"
 
 
 def test_a_folder_of_odd_files_comes_out_whole(tmp_path: Path, graph: Mechanism[Any]) -> None:

@@ -225,6 +225,30 @@ def test_threads_that_draw_at_once_draw_what_they_would_alone() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True))
 
 
+@pytest.mark.parametrize("kind", ["neighbours", "chain", "star"])
+def test_rows_have_the_hops_to_every_word(kind: str) -> None:
+    # Many sources at once, and few; words just reached that are few, and many; and more hops than a row can tell.
+    words = 3000
+    if kind == "neighbours":
+        graph = GraphSpace.of(make_space(words, 5, seed=3), 6)
+        indptr, indices = graph.indptr, graph.indices
+    else:
+        ends = np.arange(1, words)
+        begins = ends - 1 if kind == "chain" else np.zeros_like(ends)
+        one_way = csr_array((np.ones(words - 1), (begins, ends)), shape=(words, words))
+        indptr, indices = (one_way + one_way.T).indptr, (one_way + one_way.T).indices
+    search, native = HopSearch(indptr, indices), compiled()
+    assert native is not None
+    sources = np.random.default_rng(4).permutation(words)[:300]
+    draws = HopDraws((*search._native_form[:2], words, len(indices)), np.ones(words))
+    native.keep_rows(draws._graph, sources, len(sources), draws._kept)
+    entries, room = draws._kept[:2]
+    rows = np.stack([room[place : place + 4 * (words // 64 + 1)] for place in entries[sources, 1].tolist()])
+    planes = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").reshape(len(sources), -1, 4, 64)
+    hops = sum(planes[:, :, plane].reshape(len(sources), -1)[:, :words].astype(int) << plane for plane in range(4))
+    assert np.array_equal(hops, np.minimum(search.distances(sources), 15))
+
+
 def test_threads_do_not_keep_the_same_rows_twice() -> None:
     graph = GraphSpace.of(make_space(3000, 5, seed=2), 6)
     rows = (graph.indptr, graph.indices, len(graph), len(graph.indices))

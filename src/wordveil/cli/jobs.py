@@ -209,13 +209,16 @@ def learn_rare_words(
 
 def language_and_check(
     made: Mechanism[Any], language: str | None, *, is_list_used: bool
-) -> tuple[str, Callable[[list[str]], None]]:
-    """Return the language of the function words, and a function that refuses or warns of texts in another language.
+) -> tuple[str, Callable[[list[str]], None], float]:
+    """Return the language of the function words, and what looks at texts and refuses or warns of another language.
 
-    The language is the one given, otherwise the space's, otherwise English. A list of function words is never applied
-    to texts in another language unless the user has set their language.
+    The number is the share of words that are left alone from which on it need not look at them.
+
+    The language is the one that was given, else that of the space, else English. A list of function words is never
+    applied to texts in another language, unless somebody says that they are in its own.
     """
-    from wordveil.text import function_words, language_name
+    from wordveil.text import language_name, language_of
+    from wordveil.text.languages import SURELY_ENGLISH
 
     drawn = _language_of(made)
     spoken = language or drawn or "en"
@@ -227,8 +230,6 @@ def language_and_check(
     told = set[str]()  # of a folder each file is looked at, and one warning is enough
 
     def look(texts: list[str]) -> None:
-        from wordveil.text import language_of
-
         found = language_of(texts).name
         if found in ("", spoken):
             return
@@ -242,7 +243,7 @@ def language_and_check(
             told.add(what)
             _warn(f"{what}: {_NO_SENSE}.")
 
-    return spoken, look
+    return spoken, look, SURELY_ENGLISH if spoken == "en" and is_list_used else math.inf
 
 
 def _language_of(made: Mechanism[Any]) -> str:

@@ -310,7 +310,8 @@ def privatize(
             _check_protects(made)
         rare = None if common is None else learn_rare_words(job, plan, made, common, seed, quiet=quiet)
 
-        spoken, job.look = language_and_check(made, language, is_list_used=select == "content" and left_alone is None)
+        is_list_used = select == "content" and left_alone is None
+        spoken, job.look, job.sure = language_and_check(made, language, is_list_used=is_list_used)
 
         def veil(seed: int | None) -> Veil:
             return Veil(

@@ -270,8 +270,8 @@ def format_named(name: str) -> Format:
 def format_of(path: Path | str) -> Format | None:
     """Return the format that the extension of a file stands for, if any; it may be followed by one of a packed file."""
     name = path if isinstance(path, str) else path.name
-    stem, ending = os.path.splitext(name)  # noqa: PTH122 - of many names, and no Path for each
     is_packed = bool(packing_of(name))
+    stem, ending = os.path.splitext(name)  # noqa: PTH122 - of many names, and no Path for each
     return _format_with((os.path.splitext(stem)[1] if is_packed else ending).lower(), is_packed)  # noqa: PTH122
 
 

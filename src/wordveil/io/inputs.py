@@ -21,29 +21,35 @@ __all__ = ["Piece", "Plan", "check_fits", "make_plan"]
 class Piece:
     """One input of a job."""
 
-    source: Path | None  # None is standard input
+    place: Path | str | None  # None is standard input; one of many files here is text, as a path for each takes long
     name: str  # its path within the folder that is written; empty if a file is written
     format: Format
     found: os.stat_result | None = field(default=None, compare=False, repr=False)  # what it was when it was found
+    is_link: bool | None = field(default=None, compare=False, repr=False)  # then, if that is known
 
     @cached_property
-    def _state(self) -> os.stat_result | None:
-        if self.found is not None or self.source is None:
-            return self.found
+    def source(self) -> Path | None:
+        """Where it is; None for standard input."""
+        return Path(self.place) if isinstance(self.place, str) else self.place
+
+    @cached_property
+    def _looked_up(self) -> os.stat_result | None:
         try:
-            return self.source.stat()
+            return None if self.source is None else self.source.stat()
         except OSError:  # it was there a moment ago; whoever reads it says so
             return None
 
-    @cached_property
+    @property
     def is_stream(self) -> bool:
         """Whether it can be read only once: standard input, a pipe, a device."""
-        return self._state is None or not stat.S_ISREG(self._state.st_mode)
+        state = self.found or self._looked_up
+        return state is None or not stat.S_ISREG(state.st_mode)
 
-    @cached_property
+    @property
     def size(self) -> int:
         """How many bytes it had when that was first asked, 0 if that is not known."""
-        return 0 if self._state is None or self.is_stream else self._state.st_size
+        state = self.found or self._looked_up
+        return state.st_size if state is not None and stat.S_ISREG(state.st_mode) else 0
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ def _folder_plan(folder: Path, named: Format | None) -> Plan:
         if form is None or state is None:
             skipped.append(name)
         else:
-            pieces.append(Piece(Path(entry.path), name, form, state))
+            pieces.append(Piece(entry.path, name, form, state, entry.is_symlink()))
     if not pieces:
         formats = [named] if named else FORMATS
         extensions = " ".join(extension for form in formats for extension in form.extensions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 from collections import deque
@@ -17,8 +18,8 @@ from wordveil.files import Lock, digest_of, file_errors, write_whole
 from wordveil.io.checkpoint import Checkpoint, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan, check_fits
-from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer, write_small
-from wordveil.io.small import SmallFiles, may_be_plain, read_plain, seems_plain
+from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
+from wordveil.io.small import ReadAhead, SmallFiles, may_be_plain, seems_plain
 from wordveil.io.streams import packing_of
 from wordveil.io.workers import Crew, Done, Task, Veils
 
@@ -28,7 +29,7 @@ __all__ = ["AS_BEFORE", "FileJob", "JobWatch", "StreamJob"]
 JobWatch = Callable[[Tally, int], None]
 
 _SMALL = 16  # inputs of less than this part of a batch are veiled together,
-_MOST_FILES = 1024  # but no more than so many
+_MOST_FILES = 4096  # but no more than so many
 #: What to do where a job cannot go on as it is asked to.
 AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
 
@@ -53,8 +54,10 @@ class _Job:
 
     def __init__(self, plan: Plan, reading: Reading, *, unveiled: bool = False) -> None:
         self._plan, self._reading, self._unveiled = plan, reading, unveiled
-        #: Called with the first texts of each input before they are veiled; what it raises ends the job.
+        #: Called with the first texts of each input before anything of it is written; what it raises ends the job.
         self.look: Callable[[list[str]], None] | None = None
+        #: The share of words that are left alone from which on a small input need not be looked at.
+        self.sure = math.inf
         # In a folder of both, the columns are meant for the files that have some.
         self._are_mixed = len({piece.format.has_columns for piece in plan.pieces}) > 1
 
@@ -64,9 +67,13 @@ class _Job:
         if self._reading.person is not None and not any(piece.format.has_columns for piece in self._plan.pieces):
             raise OptionError("`person` names a column or key, and plain text has none; leave it out.")
         for piece in self._plan.pieces:
-            may_be = piece.source is not None and may_be_plain(piece, self._reading_of(piece))
-            if not piece.is_stream and not (may_be and seems_plain(Path(str(piece.source)))):
+            may_be = piece.place is not None and may_be_plain(piece, self._reading_of(piece))
+            if not piece.is_stream and not (may_be and self._seems_plain(piece)):
                 self._open(piece).close()
+
+    def _seems_plain(self, piece: Piece) -> bool:
+        """Whether an input that may be plain text can be read and seems to be."""
+        return seems_plain(str(piece.place))
 
     def _check_person(self, veils: Veils) -> None:
         once = veils.whole.once
@@ -224,6 +231,7 @@ class FileJob(_Job):
         self._keeps = not any(piece.is_stream for piece in plan.pieces)
         self._has_kept = False
         self._learnt: str | None = None
+        self._ahead = ReadAhead()
 
     @property
     def learnt(self) -> Path | None:
@@ -348,17 +356,28 @@ class FileJob(_Job):
         if state.position is not None or state.is_read:  # one was begun
             yield False, pieces[:1]
             pieces = pieces[1:]
-        most = self._reading.batch_bytes // _SMALL
         may_be = self._destination.is_folder and self._keeps and not veils.is_seeded
+        if not may_be:
+            self._ahead = ReadAhead()  # nobody will ask for what is held
 
         def is_small(piece: Piece) -> bool:
-            return may_be and piece.format.writer == PLAIN_WRITER and not piece.is_stream and piece.size < most
+            return may_be and self._is_small(piece)
 
         for small, some in groupby(pieces, is_small):
             if small:
                 yield True, list(some)
             else:
                 yield from ((False, [piece]) for piece in some)
+
+    def _is_small(self, piece: Piece) -> bool:
+        """Whether an input takes only a small part of a batch, and is written without more than that."""
+        small = self._reading.batch_bytes // _SMALL
+        return piece.format.writer == PLAIN_WRITER and not piece.is_stream and piece.size < small
+
+    def _seems_plain(self, piece: Piece) -> bool:
+        if self._destination.is_folder and self._is_small(piece):
+            return self._ahead.look(str(piece.place), piece.size)
+        return super()._seems_plain(piece)
 
     def _do_small(self, pieces: Sequence[Piece], run: _Run, veils: Veils) -> None:
         """Take small inputs through the veil, many at a time, with one checkpoint for all of them.
@@ -368,12 +387,14 @@ class FileJob(_Job):
         state, clock = run.state, time.perf_counter() - run.state.tally.seconds
         waiting: deque[list[_Read]] = deque()
         are_apart = not veils.may_join or not veils.is_compiled_for(self._reading.batch_bytes)
+        if are_apart:
+            self._ahead = ReadAhead()  # nobody will ask for what is held
 
         def loads() -> Iterator[list[Task]]:
             for some in _batches(pieces, self._reading.batch_bytes):
                 files = None if are_apart else self._read_plain(some)
                 if files is not None:
-                    waiting.append([_Read(*one) for one in zip(some, (known for _, known in files), strict=True)])
+                    waiting.append([_Read(*one) for one in zip(some, files, strict=True)])
                     yield [Task(SmallFiles([data for data, _ in files]), "", 0)]
                     continue
                 read, load = [], list[Task]()
@@ -381,29 +402,22 @@ class FileJob(_Job):
                     with self._open(piece) as reader:
                         blocks = list(self._looked_at(piece, reader.blocks(), state))
                         reader.check_unchanged()
-                        read.append(_Read(piece, None, reader.preamble, len(blocks)))
+                        read.append(_Read(piece, (reader.preamble, None), len(blocks)))
                     load += [Task(block, piece.name, number) for number, block in enumerate(blocks)]
                 waiting.append(read)
                 yield load
 
-        part, folders = self._destination.part, set[str]()
-        safe = SyncedFiles(part)
+        safe = SyncedFiles(self._destination.part)
         try:
             for done in run.crew.veil(loads()):
                 read = waiting.popleft()
-                contents = _contents(done, [one.blocks for one in read])
+                self._look_at(read, done)
+                contents = _contents(done, read)
                 for one in done:
                     if one.tally is not None:
                         state.tally.merge(one.tally)
-                for (piece, known, preamble, _), content in zip(read, contents, strict=True):
-                    whole = os.path.join(part, piece.name)  # noqa: PTH118 - of many files, and no Path for each
-                    folder = os.path.dirname(whole)  # noqa: PTH120
-                    if folder not in folders:
-                        with file_errors("write", folder):
-                            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-                        folders.add(folder)
-                    write_small(whole, preamble + content)
-                    safe.add(whole)
+                for (piece, (_, known), _), content in zip(read, contents, strict=True):
+                    safe.write(piece.name, content)
                     state.tally.files += 1
                     state.next_piece(_done(state.done, piece, known))
                     run.bytes_before += piece.size
@@ -422,13 +436,18 @@ class FileJob(_Job):
         """Return what is in some inputs, all of them plain text; None if any is not, or has to be looked at more."""
         files = list[tuple[bytes, os.stat_result]]()
         for piece in pieces:
-            found = read_plain(piece.source) if piece.source and may_be_plain(piece, self._reading_of(piece)) else None
+            may_be = piece.place is not None and may_be_plain(piece, self._reading_of(piece))
+            found = self._ahead.read(str(piece.place)) if may_be else None
             if found is None:
                 return None
             files.append(found)
-        for piece, (data, _) in zip(pieces, files, strict=True) if self.look else ():
-            self._look_at(piece, data.decode().split("\n"))
         return files
+
+    def _look_at(self, read: Sequence[_Read], done: Sequence[Done]) -> None:
+        """Have small files looked at that were veiled, unless so much of them was left alone that this says enough."""
+        for one, share in zip(read, done[0].left_alone, strict=False) if done else ():
+            if self.look and not share > self.sure:
+                self.look(one.found[0].decode().split("\n"))
 
     def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:
         """Take one input through the veil into its file."""
@@ -467,23 +486,26 @@ class FileJob(_Job):
 
 
 class _Read(NamedTuple):
-    """A small input that was read: what was known of it then, what stands before its records, and its blocks."""
+    """A small input that was read.
+
+    What was found there is all of it, if it is part of a block of several, or what stands before its blocks; and what
+    was known of it then.
+    """
 
     piece: Piece
-    known: os.stat_result | None
-    preamble: bytes = b""
+    found: tuple[bytes, os.stat_result | None]
     blocks: int = 0
 
 
-def _contents(done: Sequence[Done], counts: Sequence[int]) -> Iterator[bytes]:
-    """Give what is to be written into each input's file: so many blocks, or all of its part of a block of several."""
+def _contents(done: Sequence[Done], read: Sequence[_Read]) -> Iterator[bytes]:
+    """Give what is to be written into each input's file: its blocks, or its part of a block of several."""
     if done and done[0].cuts:
         for start, end in pairwise([0, *done[0].cuts]):
             yield done[0].content[start:end]
         return
     left = iter(done)
-    for count in counts:
-        yield b"".join(one.content for one in islice(left, count))
+    for one in read:
+        yield one.found[0] + b"".join(block.content for block in islice(left, one.blocks))
 
 
 def _batches(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:

@@ -19,7 +19,7 @@ from wordveil.files import Lock, file_errors, name_before, sync_folder
 from wordveil.io.inputs import Piece, Plan
 from wordveil.io.streams import packer_for
 
-__all__ = ["Destination", "FileWriter", "HeldWriter", "SyncedFiles", "Writer", "before_whole", "write_small"]
+__all__ = ["Destination", "FileWriter", "HeldWriter", "SyncedFiles", "Writer", "before_whole"]
 
 
 class Writer:
@@ -115,36 +115,45 @@ class FileWriter(Writer):
             self._file.close()
 
 
-def write_small(path: str, content: bytes) -> None:
-    """Write a file under its own name, in place of what is there, packed as the name says; nothing is synced."""
-    pack = packer_for(path)
-    left = memoryview(pack(content) if pack and content else content)
-    with file_errors("write", path):
-        # A link in the place of our own file would be somebody else's doing.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-        handle = os.open(path, flags, 0o666)
-        try:
-            while left:
-                left = left[os.write(handle, left) :]
-        finally:
-            os.close(handle)
-
-
 class SyncedFiles:
     """Many small files below a folder, made safe together: to sync them one by one takes far longer than to write them.
 
     Where the system can sync a whole file system and tell of what failed since the folder was opened (Linux), it does.
     """
 
+    # A link in the place of our own file would be somebody else's doing.
+    _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+
     def __init__(self, folder: Path) -> None:
-        self._folder, self._written = folder, list[str]()
+        self._folder, self._written, self._made = folder, list[str](), {""}
         self._syncfs = getattr(ctypes.CDLL(None), "syncfs", None) if sys.platform == "linux" else None
         with file_errors("write", folder):
             self._handle = None if self._syncfs is None else os.open(folder, os.O_RDONLY)
 
-    def add(self, path: str) -> None:
-        """Take in a file that was written."""
-        self._written.append(path)
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file under its name in the folder, in place of what is there, packed as the name says."""
+        pack, within = packer_for(name), name.rpartition("/")[0]
+        left = memoryview(pack(content) if pack and content else content)
+        try:
+            if within not in self._made:
+                os.makedirs(os.path.join(self._folder, within), exist_ok=True)  # noqa: PTH103, PTH118 - of many files,
+                self._made.add(within)  # and no Path for each
+            if self._handle is None:
+                path = os.path.join(self._folder, name)  # noqa: PTH118
+                self._written.append(path)
+                handle = os.open(path, self._FLAGS, 0o666)
+            else:
+                handle = os.open(name, self._FLAGS, 0o666, dir_fd=self._handle)
+            try:
+                while left:
+                    left = left[os.write(handle, left) :]
+            finally:
+                os.close(handle)
+            return
+        except OSError as error:
+            failed = error
+        with file_errors("write", self._folder / name):
+            raise failed
 
     def sync(self) -> None:
         """Make sure that all that was written would outlive a crash, names included."""
@@ -257,9 +266,10 @@ class Destination:
             return self.target in (lies, *lies.parents)
 
         for piece in plan.pieces if self.is_folder else ():
-            if piece.source is None:
+            if piece.place is None:
                 continue
-            name = str(piece.source.resolve() if os.path.islink(piece.source) else piece.source)  # noqa: PTH114
+            is_link = os.path.islink(piece.place) if piece.is_link is None else piece.is_link  # noqa: PTH114
+            name = str(piece.source.resolve() if is_link and piece.source else piece.place)
             if is_written(os.path.dirname(name)):  # noqa: PTH120 - of many files, and no Path for each
                 raise FileError(f"{piece.source} lies in {self.target}, which would be written; give another output.")
         if plan.folder:

@@ -30,7 +30,7 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally, written: 
         "files": tally.files,
         "skipped_files": list(plan.skipped),
         "formats": sorted({piece.format.name for piece in plan.pieces}),
-        "packing": sorted({packing_of(piece.source) for piece in plan.pieces if piece.source} - {""}),
+        "packing": sorted({packing_of(piece.place) for piece in plan.pieces if piece.place} - {""}),
         "encoding": reading.encoding if any(piece.format.is_encoded for piece in plan.pieces) else None,
         "left_out": sorted({piece.format.leaves_out for piece in plan.pieces} - {""}),
         "columns": list(reading.columns),

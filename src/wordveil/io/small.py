@@ -9,26 +9,73 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wordveil.io.formats import Position, Reading
 from wordveil.io.inputs import Piece
 from wordveil.io.lines import TextBlock, is_text
 from wordveil.io.streams import begins_plainly
+from wordveil.text import Counts
 from wordveil.text.flow import Texts
 
-__all__ = ["SmallFiles", "may_be_plain", "read_plain", "seems_plain"]
+__all__ = ["ReadAhead", "SmallFiles", "may_be_plain", "read_plain", "seems_plain"]
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _BEGINNING = 4  # bytes
+_AHEAD, _BESIDE = 1 << 25, 1 << 10  # bytes that are held, and what one file takes beside what is in it, about
 
 
 def may_be_plain(piece: Piece, reading: Reading) -> bool:
     """Whether an input may be a file of text that can be read as it is, by what is known without opening it."""
     is_read_so = not reading.columns and reading.encoding == "utf-8" and reading.encoding_errors == "strict"
-    return is_read_so and piece.format.name == "text" and isinstance(piece.source, Path)
+    return is_read_so and piece.format.name == "text" and isinstance(piece.place, (str, Path))
 
 
-def seems_plain(path: Path) -> bool:
+class ReadAhead:
+    """Small files of plain text that were read when they were looked at: to open each again takes longer than that.
+
+    What has changed since is read again, and so is what there was no room for.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[bytes, os.stat_result]] = {}
+        self._left = _AHEAD
+
+    def look(self, place: str | Path, size: int) -> bool:
+        """Say whether a file can be read and is, or seems, plain text; whoever opens it will say what else it is."""
+        if size + _BESIDE > self._left:
+            return seems_plain(place)
+        found = read_plain(place)
+        if found is not None:
+            self._held[str(place)] = found
+            self._left -= len(found[0]) + _BESIDE
+        return found is not None
+
+    def read(self, place: str | Path) -> tuple[bytes, os.stat_result] | None:
+        """Return the same as `read_plain`; what was held is forgotten."""
+        held = self._held.pop(str(place), None)
+        if held is None:
+            return read_plain(place)
+        self._left += len(held[0]) + _BESIDE
+        try:
+            state = os.stat(place)  # noqa: PTH116 - of many files, and no Path for each
+        except OSError:
+            return None
+        return held if _same(state, held[1]) else read_plain(place)
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether a file is what it was, as far as the system says."""
+    return (
+        one.st_mtime_ns == other.st_mtime_ns
+        and one.st_size == other.st_size
+        and one.st_ino == other.st_ino
+        and one.st_dev == other.st_dev
+        and one.st_ctime_ns == other.st_ctime_ns
+    )
+
+
+def seems_plain(path: str | Path) -> bool:
     """Whether a file can be read and begins as plain text does; whoever opens it will say what else it is, or why."""
     try:
         handle = os.open(path, _FLAGS)
@@ -41,7 +88,7 @@ def seems_plain(path: Path) -> bool:
     return bool(start) and begins_plainly(start)
 
 
-def read_plain(path: Path) -> tuple[bytes, os.stat_result] | None:
+def read_plain(path: str | Path) -> tuple[bytes, os.stat_result] | None:
     """Return a file of plain text and what was known of it then.
 
     None if it is anything else, or cannot be read, which its reader will tell about.
@@ -83,5 +130,15 @@ class SmallFiles(TextBlock):
 
     def cuts(self, texts: Texts) -> list[int]:
         """Return where each file ends once these are in the place of its lines."""
-        firsts = np.searchsorted(self._texts.starts, self._ends[:-1])
-        return [*texts.starts[firsts].tolist(), len(texts.data)]
+        return [*texts.starts[self._firsts[1:]].tolist(), len(texts.data)]
+
+    def left_alone(self, counts: NDArray[np.int64]) -> list[float]:
+        """Return which share of the words of each file was left alone, by what was counted in its lines."""
+        columns = Counts(*np.add.reduceat(counts, self._firsts, axis=0).T)
+        shares: NDArray[np.float64] = columns.left_alone / np.maximum(columns.words, 1)
+        return shares.tolist()
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.int64]:
+        """The number of the first line of each file: all have one."""
+        return np.concatenate([[0], np.searchsorted(self._texts.starts, self._ends[:-1])])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Crew", "Done", "Task", "Veils"]
 
 _AHEAD = 4  # blocks under way for each worker
+_TURN = 0.0005  # seconds for which a thread may run in Python while another has come back from compiled code
 
 
 class Veils:
@@ -174,21 +176,24 @@ class Done(NamedTuple):
     """A block that was veiled: where it ends, what is to be written, and what was counted.
 
     Of blocks that were veiled at once the first has the count of all. The content of a block of several files has where
-    each of them ends.
+    each of them ends, and which share of the words of each was left alone.
     """
 
     end: Position
     content: bytes
     tally: Tally | None
     cuts: Sequence[int] = ()
+    left_alone: Sequence[float] = ()
 
     @classmethod
     def of(cls, block: Block, rewritten: Rewritten) -> Done:
         """Return a block with its new texts."""
         tally = Tally(runs=0, passed=block.passed)
         tally.add(rewritten.counts, block.sizes)
-        cuts = block.cuts(rewritten.texts) if isinstance(block, SmallFiles) else ()
-        return cls(block.end, block.render_together(rewritten.texts), tally, cuts)
+        found = cls(block.end, block.render_together(rewritten.texts), tally)
+        if isinstance(block, SmallFiles):
+            return found._replace(cuts=block.cuts(rewritten.texts), left_alone=block.left_alone(rewritten.counts))
+        return found
 
 
 class Task(NamedTuple):
@@ -216,6 +221,7 @@ class Crew:
             raise OptionError("this system cannot fork processes, which several workers need; set `workers` to 1.")
         self._veils, self._workers, self._in_threads = veils, workers, in_threads
         self._pool: Executor | None = None
+        self._usual_turn: float | None = None
 
     def veil(self, loads: Iterable[list[Task]]) -> Iterator[list[Done]]:
         """Veil blocks, those of a load by the same worker."""
@@ -246,6 +252,9 @@ class Crew:
     def _start(self) -> Executor:
         threads = max(1, parallel.cores() // self._workers)
         if self._in_threads:
+            if sys.getswitchinterval() > _TURN:
+                self._usual_turn = sys.getswitchinterval()
+                sys.setswitchinterval(_TURN)
             return ThreadPoolExecutor(self._workers, initializer=_begin_thread, initargs=(self._veils, threads))
         import multiprocessing  # noqa: PLC0415 - slow
         from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415
@@ -258,6 +267,9 @@ class Crew:
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+        if self._usual_turn is not None:
+            sys.setswitchinterval(self._usual_turn)
+            self._usual_turn = None
 
 
 _ours = threading.local()  # the veils of a worker

@@ -22,7 +22,7 @@ _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
 _FOR_ROWS = 0.6  # of what is remembered, at most
 _LARGE, _MANY, _FEW = 100_000, 256, 128  # words, and rows that are found together: as in hop_rows.h
-_PASSES = 16  # over all edges, about, is what that takes
+_PASSES = 11  # over all edges, about, is what that takes
 _WORTH_A_THREAD = 1 << 14  # draws
 _SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 

@@ -6,6 +6,7 @@
 #define MANY_LANES 4 /* and so many times as many where what they hold of all words fits into a cache, */
 #define FEW_LANES 2
 #define LARGE 100000 /* as it does of fewer words: as in hop_draws.py */
+#define SPARSE 8     /* times as many words as were just reached: then these tell their neighbours, which do not ask */
 
 static inline int64_t row_size(const Graph *graph)
 {
@@ -43,7 +44,7 @@ static inline __attribute__((always_inline)) void search_lanes(const Graph *grap
     const int32_t *indptr = graph->indptr, *indices = graph->indices;
     const int64_t words = graph->words, size = words * lanes;
     uint64_t *shell = memory, *next = shell + size, *unseen = next + size, *planes = unseen + size;
-    int any = 1;
+    int64_t full = count; /* words with anything in the shell */
     memset(shell, 0, 8 * (size_t)size);
     memset(unseen, 0xff, 8 * (size_t)size);
     memset(planes, 0, 8 * (size_t)(PLANES * size));
@@ -52,14 +53,31 @@ static inline __attribute__((always_inline)) void search_lanes(const Graph *grap
         shell[at] |= (uint64_t)1 << (source % 64);
         unseen[at] &= ~((uint64_t)1 << (source % 64));
     }
-    for (int hop = 1; any && hop <= FARTHEST; hop++) {
-        uint64_t found = 0;
+    for (int hop = 1; full && hop <= FARTHEST; hop++) {
+        const int is_sparse = full * SPARSE < words;
+        if (is_sparse)
+            memset(next, 0, 8 * (size_t)size);
+        for (int64_t word = 0; is_sparse && word < words; word++) {
+            const uint64_t *here = shell + word * lanes;
+            uint64_t any = 0;
+            for (int lane = 0; lane < lanes; lane++)
+                any |= here[lane];
+            for (int32_t edge = indptr[word]; any && edge < indptr[word + 1]; edge++) {
+                uint64_t *other = next + (int64_t)indices[edge] * lanes;
+                for (int lane = 0; lane < lanes; lane++)
+                    other[lane] |= here[lane];
+            }
+        }
+        full = 0;
         for (int64_t word = 0; word < words; word++) {
             uint64_t reached[MANY_LANES] = {0}, missing = 0, *here = unseen + word * lanes, *own = planes + word * PLANES * lanes;
             for (int lane = 0; lane < lanes; lane++)
                 missing |= here[lane];
+            uint64_t found = 0;
             if (missing) {
-                const int32_t stop = indptr[word + 1];
+                const int32_t stop = is_sparse ? 0 : indptr[word + 1];
+                for (int lane = 0; is_sparse && lane < lanes; lane++)
+                    reached[lane] = next[word * lanes + lane];
                 for (int32_t edge = indptr[word]; edge < stop; edge++) {
                     const uint64_t *other = shell + (int64_t)indices[edge] * lanes;
                     for (int lane = 0; lane < lanes; lane++)
@@ -77,8 +95,8 @@ static inline __attribute__((always_inline)) void search_lanes(const Graph *grap
             }
             for (int lane = 0; lane < lanes; lane++)
                 next[word * lanes + lane] = reached[lane];
+            full += found != 0;
         }
-        any = found != 0;
         uint64_t *swap = shell;
         shell = next;
         next = swap;

@@ -118,6 +118,8 @@ class StringTable:
     def add(self, strings: Sequence[bytes]) -> bool:
         """Add strings that are not there; return whether all of them will be found."""
         begin, native = self.count, compiled()
+        if not strings:
+            return native is not None
         self._starts.extend(len(self._bytes) + np.cumsum([len(one) for one in strings], dtype=np.int64))
         self._bytes.extend(np.frombuffer(b"".join(strings), np.uint8))
         if 3 * self.count > len(self._slots):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from types import ModuleType
@@ -216,29 +217,24 @@ class Flow:
         return Rewritten(Texts(*written), counts)
 
     def _find(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
-        """Cut texts by compiled code, after finding everything that is not a word."""
-        if known.is_empty:  # the other threads wait: what one learns now, they need not
-            with known.lock:
-                if known.is_empty:
-                    return self._found(native, texts, known)
-        return self._found(native, texts, known)
-
-    def _found(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
-        kinds = kinds_of_characters()
-        values, left = find_values(native, *texts.parts, kinds)
-        plain = self._plain_values(texts.data, values)
-        strange = plain.strange
-        spans, numbers, kinds_of, written = list[tuple[int, int, int]](), list[int](), list[str](), list[bytes]()
-        for number in np.flatnonzero(left).tolist():
-            apart = self._apart(texts, number)
-            if apart is None:
-                strange.append(number)
-                continue
-            for kind, span, new in apart:
-                spans.append(span)
-                numbers.append(number)
-                kinds_of.append(kind)
-                written.append(new)
+        """Cut texts by compiled code, after what may be more than words is found."""
+        # What is made at its first use takes long: of several threads one makes it, and the others wait.
+        with known.lock if known.is_empty else nullcontext():
+            kinds = kinds_of_characters()
+            values, left = find_values(native, *texts.parts, kinds)
+            plain = self._plain_values(texts.data, values)
+            strange = plain.strange
+            spans, numbers, kinds_of, written = list[tuple[int, int, int]](), list[int](), list[str](), list[bytes]()
+            for number in np.flatnonzero(left).tolist():
+                apart = self._apart(texts, number)
+                if apart is None:
+                    strange.append(number)
+                    continue
+                for kind, span, new in apart:
+                    spans.append(span)
+                    numbers.append(number)
+                    kinds_of.append(kind)
+                    written.append(new)
         columns = np.array(spans, dtype=np.int64).reshape(-1, 3)
         of_text = np.concatenate([plain.texts, np.array(numbers, dtype=np.int64)])
         order = np.argsort(of_text, kind="stable")  # all spans of a text come from only one of the two
@@ -402,7 +398,7 @@ class _Known:
     def _begin(self) -> None:
         self._words, self._gaps = StringTable(), StringTable()
         self._first_parts, self._parts, self._gap_flags = Growing(np.int32, 0), Growing(np.int32), Growing(np.int32)
-        self.lock = threading.RLock()
+        self.lock = threading.Lock()
         self.tables = self._tables()
 
     def after_fork(self) -> None:
