@@ -210,14 +210,13 @@ def learn_rare_words(
 def language_and_check(
     made: Mechanism[Any], language: str | None, *, is_list_used: bool
 ) -> tuple[str, Callable[[list[str]], None], float]:
-    """Return the language of the function words, and what looks at texts and refuses or warns of another language.
+    """Return the language of the function words, and a function that refuses or warns of texts in another language.
 
-    The number is the share of words that are left alone from which on it need not look at them.
-
-    The language is the one that was given, else that of the space, else English. A list of function words is never
-    applied to texts in another language, unless somebody says that they are in its own.
+    The language is the one given, otherwise the space's, otherwise English. A list of function words is never applied
+    to texts in another language unless the user has set their language. The third value is a share: texts of whose
+    words more are left alone need no check.
     """
-    from wordveil.text import language_name, language_of
+    from wordveil.text import function_words, language_name, language_of
     from wordveil.text.languages import SURELY_ENGLISH
 
     drawn = _language_of(made)

@@ -411,7 +411,7 @@ class FileJob(_Job):
         try:
             for done in run.crew.veil(loads()):
                 read = waiting.popleft()
-                self._look_at(read, done)
+                self._look_at_small(read, done)
                 contents = _contents(done, read)
                 for one in done:
                     if one.tally is not None:
@@ -443,11 +443,14 @@ class FileJob(_Job):
             files.append(found)
         return files
 
-    def _look_at(self, read: Sequence[_Read], done: Sequence[Done]) -> None:
-        """Have small files looked at that were veiled, unless so much of them was left alone that this says enough."""
+    def _look_at_small(self, read: Sequence[_Read], done: Sequence[Done]) -> None:
+        """Look at small files after they are veiled, unless the share of words left alone already says enough.
+
+        Nothing of them is written before.
+        """
         for one, share in zip(read, done[0].left_alone, strict=False) if done else ():
             if self.look and not share > self.sure:
-                self.look(one.found[0].decode().split("\n"))
+                self._look_at(one.piece, one.found[0].decode().split("\n"))
 
     def _do(self, piece: Piece, run: _Run, veils: Veils) -> None:
         """Take one input through the veil into its file."""

@@ -217,8 +217,8 @@ class Flow:
         return Rewritten(Texts(*written), counts)
 
     def _find(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
-        """Cut texts by compiled code, after what may be more than words is found."""
-        # What is made at its first use takes long: of several threads one makes it, and the others wait.
+        """Cut texts by compiled code, after finding everything that is not a word."""
+        # Some things are made at first use, which takes long: one thread makes them while the others wait.
         with known.lock if known.is_empty else nullcontext():
             kinds = kinds_of_characters()
             values, left = find_values(native, *texts.parts, kinds)

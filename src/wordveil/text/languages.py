@@ -24,17 +24,17 @@ __all__ = [
     "stop_words",
 ]
 
-_ENOUGH = 0.25  # of the words of English texts, tickets and tweets too, more than this are function words: .39 to .55
-#: Texts more of whose words than this are left alone, as English function words, are English beyond doubt.
+_ENOUGH = 0.25  # a larger share of function words means English: they are 39 to 55% of the words, even in tweets
+#: Texts are English beyond doubt if a larger share of their words is left alone as English function words.
 SURELY_ENGLISH = 0.3
-_TELLING = 0.12  # of the words of texts in any language with a list, more than this are in it, and fewer in others'
-_FEWEST = 20  # words; fewer say nothing
+_TELLING = 0.12  # a text has a larger share of its own language's function words, and a smaller one of others'
+_FEWEST = 20  # fewer words say nothing
 _MOST = 20_000
-_LISTED = 0.5  # of the function words of a language, that an embedding of it has at least
-_WITHOUT = {"he"}  # whose lists agree on no word
-_NEARLY = 0.9  # of the letters of texts are in texts without a letter that English lacks
-_WORD = 16  # letters, more than most words have
-#: In lower case, with spaces for what is no letter of English.
+_LISTED = 0.5  # an embedding has at least this share of its language's function words
+_WITHOUT = {"he"}  # languages whose two lists have no word in common
+_NEARLY = 0.9  # the share of characters in ASCII texts from which texts count as plain
+_WORD = 16  # letters: more than most words have
+#: Turns letters into lower case, and all else into spaces.
 _LETTERS = "".join(chr(code).lower() if chr(code).isalpha() else " " for code in range(128))
 _LETTER = regex.compile(r"\p{L}")
 _LATIN = regex.compile(r"\p{Latin}")
@@ -112,7 +112,7 @@ def language_of(texts: Iterable[str]) -> Language:
     texts = list(islice(texts, _MOST))
     plain = " ".join([text for text in texts if text.isascii()])
     words = plain[: _MOST * _WORD].translate(_LETTERS).split(maxsplit=_MOST)[:_MOST]
-    # Soon seen, of most texts, and by no more function words than below: the others have few words beside these.
+    # A shortcut for most texts. It needs at least as many function words as the full check below.
     is_plain = _NEARLY * sum(map(len, texts)) <= len(plain)
     if is_plain and len(words) >= _FEWEST and (english := _share(words, stop_words())) >= _ENOUGH / _NEARLY:
         return Language("en", english)
