@@ -1,10 +1,10 @@
 """Graphs of large embeddings: what building one takes, what it finds, and how fast words are drawn on it.
 
-    python -m benchmarks.sizes 50000x100 400000x50 1000000x300   # made up: words around centres, around fewer centres
+    python -m benchmarks.sizes 50000x100 400000x50 1000000x300   # made up: clusters within larger clusters
     python -m benchmarks.sizes --space FILE                      # an embedding of your own
 
-Every embedding has processes and a cache of its own: one process builds the graph, another draws on it. Times are
-processor seconds, so that other work on the machine counts for little.
+Every embedding has its own processes and cache: one process builds the graph, another draws on it. Times are processor
+seconds, so that other work on the machine hardly counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEIGHBOURS = 10
 
 
 def make(folder: Path, words: int, dimension: int) -> None:
-    """Write an embedding whose words lie around centres, and those around fewer centres."""
+    """Write an embedding whose words lie around centres, which lie around fewer centres."""
     generator = np.random.default_rng(0)
     fall = (1.0 + np.arange(dimension)) ** -0.25
 
@@ -58,7 +58,7 @@ def measured(work: Callable[[], Result]) -> tuple[Result, float]:
 
 
 def build(space: PointSpace) -> str:
-    """Build the graph; return the cells that tell of it."""
+    """Build the graph, and return its table cells."""
     stated = memory_for(len(space), space.dimension, _NEIGHBOURS) / 2**20
     told: list[float] = []
     began = time.monotonic()
@@ -70,7 +70,7 @@ def build(space: PointSpace) -> str:
 
 
 def draw(space: PointSpace) -> str:
-    """Draw on the graph, which is in the cache; return the cells that tell of it."""
+    """Draw on the graph, which is in the cache, and return its table cells."""
     made, opening = measured(lambda: mechanism("graph", space, epsilon=_EPSILONS[0]))
     ids = zipfian(len(space), _DRAWN)
     made.draw(ids[:2])

@@ -122,7 +122,7 @@ class Run:
     def glove(
         self, full: int = 50_000, quick: int = 50_000, *, normalise: bool = False, also: Collection[str] = ()
     ) -> EuclideanSpace:
-        """Return the bundled GloVe with its most frequent words. If the run is not full, add the rarer ones in `also`."""
+        """Return the bundled GloVe's most frequent words. If the run is not full, add the rarer ones in `also`."""
         space = load_space("glove-50k", normalise=normalise)
         words = self.pick(full, quick, _TINY_WORDS)
         if words >= len(space):
