@@ -2,8 +2,8 @@
 
 The page of the command line is filled with the current output of ``wordveil COMMAND --help``, and the page of Python
 with the mechanisms of the registry, so that neither can go stale. The security policy and the changelog are included
-from the root of the repository. The build stops at a page that fetches anything from another host. ``python
-tools/docs_hooks.py`` prints the help as the page shows it.
+from the root of the repository. The build stops at a page that fetches anything from another host.
+``python tools/docs_hooks.py`` prints the help as the page shows it.
 """
 
 from __future__ import annotations

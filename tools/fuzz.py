@@ -7,8 +7,8 @@ crash saves its input and names the file in the table. Once the bug is fixed, ad
 With ``--keep FOLDER`` the work can be split: the folder holds the inputs found and counts the executions of each
 target, and the same command continues until ``--runs`` is reached. A crash resets the count of its target.
 
-The instrumented process grows by itself, because atheris never frees what it remembers of comparisons. So ``--replay
-N`` runs the kept inputs and slightly damaged copies N times without atheris, and shows the memory of that.
+The instrumented process grows by itself, because atheris never frees what it remembers of comparisons. So with
+``--replay N``, the kept inputs and slightly damaged copies run N times without atheris, to show the memory of that.
 """
 
 from __future__ import annotations
