@@ -1,1 +1,1 @@
-"""Benchmarks: ratios in one run, against the peer and against the hardware's limit. Run with `make bench`."""
+"""Benchmarks: ratios to the peers and to the hardware's limit, measured in one run. Run them with `make bench`."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: one table, one page with its picture, one JSON file.
+"""``python -m benchmarks``: prints one table, and can write a page with its picture and a JSON file.
 
 python -m benchmarks                           # everything
 python -m benchmarks nearest draws             # some jobs

@@ -1,10 +1,10 @@
-"""Calibrating laplace against running it as often: 10,000 words × 1,000 draws × 10 ε on the bundled 50,000 × 100.
+"""Calibrating laplace, against plain repetition: 10,000 words × 1,000 draws × 10 ε on the bundled 50,000 × 100.
 
     python -m benchmarks.calibration [--words 10000]
     python -m benchmarks.calibration --whole laplace mahalanobis  # the whole command at its defaults, cache empty
 
-Both are timed in one run. Running the mechanism itself is timed on a slice, before and after, and scaled up. The
-estimates of both are compared on the words of the slice, in standard errors.
+Both are timed in one run. Plain repetition is timed on a slice, before and after, and scaled up. The estimates of both
+are compared on the words of the slice, in standard errors.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wordveil.spaces import EuclideanSpace
 
 EPSILONS = (4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 17.0)
 DRAWS = 1000
-COMPARED = 4  # words that are also run plainly, at every ε, before and after
+COMPARED = 4  # words to repeat plainly at every ε, before and after
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
         return
     words = asked.words
     space = load_space("glove-50k")
-    space.nearest(space.matrix[:1])  # made ready on first use
+    space.nearest(space.matrix[:1])  # prepares what is made on first use
     with tempfile.TemporaryDirectory() as folder:
         os.environ["WORDVEIL_CACHE"] = folder
         meter = meter_for(maker("laplace", space), space, Effort(words=words, draws=DRAWS, adversary_words=1))
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _whole(name: str) -> str:
-    """Run the command at its defaults, with nothing in the cache, in processor seconds of all its threads."""
+    """Run the command at its defaults with an empty cache. Times are processor seconds of all its threads."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         began, first, chosen = time.monotonic(), "-", "-"
@@ -86,7 +86,7 @@ def _whole(name: str) -> str:
 
 
 def _plain(space: EuclideanSpace, ids: NDArray[np.int64], seed: int) -> tuple[float, NDArray[np.int64]]:
-    """Run the mechanism for these words at every ε; return the seconds and the outputs."""
+    """Run the mechanism for these words at every ε. Return the seconds and the outputs."""
     outputs = np.empty((len(EPSILONS), len(ids), DRAWS), dtype=np.int64)
     entropy = Entropy(seed)
     start = time.perf_counter()
@@ -97,7 +97,7 @@ def _plain(space: EuclideanSpace, ids: NDArray[np.int64], seed: int) -> tuple[fl
 
 
 def _compare(found: list[Measurement], outputs: NDArray[np.int64]) -> None:
-    """Print how far the estimates of the two lie apart, in standard errors of the difference."""
+    """Print how far the two estimates are apart, in standard errors of the difference."""
     stays, distinct = [], []
     for measured, drawn in zip(found, outputs, strict=True):
         count = len(drawn)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 __all__ = ["SETTINGS", "running"]
 
-#: What keeps a session to this machine: nothing listens or asks outside it.
+#: Settings that keep a session on this machine: it neither listens nor connects to others.
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -21,11 +21,11 @@ SETTINGS = {
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
 }
-_PATIENCE = 300.0  # seconds for what takes a few, unless the machine is very busy
+_PATIENCE = 300.0  # seconds for what takes a few, in case the machine is very busy
 
 
 def _started(main: str, log: Path, cache: Path | None, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start a daemon of Spark's as its scripts do, which are not in the package."""
+    """Start a Spark daemon like Spark's scripts, which are not in the package."""
     import pyspark  # noqa: PLC0415 - an extra
 
     home = Path(pyspark.__file__).parent
@@ -45,9 +45,9 @@ def _started(main: str, log: Path, cache: Path | None, *arguments: str) -> subpr
 
 @contextmanager
 def running(folder: Path, workers: int, cores: int, cache: Path | None = None) -> Iterator[str]:
-    """Run a master and so many workers of so many cores each until the block ends; give the master's address.
+    """Run a master and some workers with some cores each until the block ends. Yield the master's address.
 
-    Their logs and files go to `folder`; `cache` is what executors take for their cache, if not the one of this process.
+    Their logs and files go to `folder`. `cache` is the executors' cache; by default, this process's.
     """
     log = folder / "master.log"
     daemons = [_started("master.Master", log, cache)]

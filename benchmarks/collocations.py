@@ -1,9 +1,9 @@
-"""How often a text would be cut otherwise if one word were another: ``python -m benchmarks.collocations FOLDER``.
+"""How often another word would change how a text is cut: ``python -m benchmarks.collocations FOLDER``.
 
-FOLDER holds WordNet's ``data.noun``, or the same packed (``data.noun.3.0.gz``). Collocations are its names of two
-words. A place of the bundled speeches is *bound* if its word and a neighbour are one of them, and *open* if they are
-not, but would be with some other word there: exchanging that word would then change the number of units, which an
-output of one word for each unit shows.
+FOLDER holds WordNet's ``data.noun``, plain or gzipped (``data.noun.3.0.gz``). Collocations are its names of two words.
+A place of the bundled speeches is *bound* if its word and a neighbour form one. It is *open* if they do not, but would
+with some other word there: then exchanging the word would change the number of units, which shows if each unit has an
+output of one word.
 """
 
 from __future__ import annotations

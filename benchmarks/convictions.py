@@ -1,10 +1,10 @@
-"""How often the audit of callables convicts, right and wrong: ``python -m benchmarks.convictions [SEEDS [KIND]]``.
+"""How often the audit of callables convicts, rightly and wrongly: ``python -m benchmarks.convictions [SEEDS [KIND]]``.
 
 Honest callables, some of which lose all that they claim, are audited at a level of 5%, where convictions can be
-counted; faulty ones, with a tenth of the seeds, at the level of the command. What is printed is the table of
-docs/audit.md. Exits with 1 if an honest one is convicted more often than stated, or a faulty one passes; those that are
-known to be too subtle for so few draws are listed for what they are. A KIND is honest, faulty or subtle, or one of
-these with `other-` before it, which are doubles that no constant of the audit was chosen on; all if not given.
+counted. Faulty ones are audited with a tenth of the seeds, at the level of the command. The output is the table of
+docs/audit.md. Exits with 1 if an honest callable is convicted more often than stated, or a faulty one passes. Callables
+known to be too subtle for so few draws are listed as such. KIND is honest, faulty or subtle, or one of these after
+`other-`, which are doubles on which no constant of the audit was chosen. The default is all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from wordveil.stats import Estimate, lower_bound
 __all__ = ["main"]
 
 _LEVEL = 0.05
-_DRAWS = 500  # of an honest one
+_DRAWS = 500  # for an honest callable
 
 
 def _convictions(double: Double, seeds: int, error: float, draws: int) -> int:
@@ -41,7 +41,7 @@ def _row(kind: str, name: str, level: float, draws: str, hits: int, many: int) -
 
 
 def main() -> None:
-    """Audit every double with many seeds and print how often each was convicted."""
+    """Audit every double with many seeds, and print how often each was convicted."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     kinds = {
         "honest": HONEST, "faulty": FAULTY, "subtle": SUBTLE,

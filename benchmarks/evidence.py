@@ -1,10 +1,10 @@
-"""The experiments that want a GPU, run on a machine that has little but PyTorch, and what they found put on the page.
+"""Runs experiments that need a GPU on a machine with little but PyTorch, and puts their results on the page.
 
 python -m benchmarks.evidence run --data FOLDER --out FOLDER reading frontier --attacker context --reader context
 python -m benchmarks.evidence take FOLDER/*.json   # into docs/results, with pictures, and docs/results.md
 
-`run` does what ``wordveil reproduce`` does without its packages for pictures and tables, and writes NAME.json for each
-experiment as soon as it is done. `take` draws the pictures and writes the page, here.
+`run` does what ``wordveil reproduce`` does, without packages for pictures and tables, and writes NAME.json as soon as
+an experiment is done. `take` draws the pictures and writes the page, on this machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DRAWN = ("challenges", "frontier", "mechanisms")
 
 
 def main() -> None:
-    """Run experiments, or take up what was found."""
+    """Run experiments, or take in their results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
     runs = verbs.add_parser("run", help="run experiments and write their results")
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run(chosen: argparse.Namespace) -> None:
-    """Run experiments one after the other."""
+    """Run experiments one after another."""
     chosen.out.mkdir(parents=True, exist_ok=True)
     told = [0.0]
 
@@ -80,7 +80,7 @@ def run(chosen: argparse.Namespace) -> None:
 
 
 def take(files: list[Path], into: Path, page: Path) -> None:
-    """Keep results in the folder of the page, with the pictures that could not be drawn where they were found."""
+    """Keep results in the folder of the page, with pictures that could not be drawn on the other machine."""
     folder = ResultFolder(into)
     for file in files:
         facts = json.loads(file.read_text(encoding="utf-8"))

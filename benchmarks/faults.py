@@ -1,9 +1,9 @@
 """Try to make a real job lose, repeat or reveal records: ``python -m benchmarks.faults [--kills 200] [FAULT …]``.
 
-Every record of the input has the same text and a number of its own. The mechanism draws almost uniformly, so that two
-records whose new texts are the same, 24 words of them, were drawn with the same random numbers; and a word outside the
-vocabulary, which no draw can give, shows what came out raw. After each fault the job is resumed, and what is there at
-the end is compared with the input, record by record. A new fault is one function and one line in `FAULTS`.
+Every record of the input has the same text and its own number. The mechanism draws almost uniformly, so two records
+with the same new text of 24 words were drawn with the same random numbers. A word outside the vocabulary, which no draw
+can give, shows what came out raw. After each fault the job is resumed, and the final output is compared with the input,
+record by record. A new fault is one function and one line in `FAULTS`.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Found:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing went wrong, in any trial, and there were some."""
+        """Whether nothing went wrong in any trial, and there was at least one."""
         wrong = self.lost, self.repeated, self.misplaced, self.raw, self.reused, self.unclear
         return self.trials > 0 and not any(wrong) and not self.left_behind
 
 
 def on_a_disk_of(limit: int, command: Sequence[str]) -> list[str]:
-    """Return a command whose files cannot grow beyond so many bytes, as on a full disk."""
+    """Return a command whose files cannot grow beyond this many bytes, as on a full disk."""
     limited = (
         "import os, resource, sys; most = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)); "
     )
@@ -70,7 +70,7 @@ def on_a_disk_of(limit: int, command: Sequence[str]) -> list[str]:
 
 
 class Job:
-    """A real ``wordveil privatize`` on a file of records that are all alike."""
+    """A real ``wordveil privatize`` on a file of identical records."""
 
     def __init__(self, folder: Path, form: str, records: int, workers: int = 1) -> None:
         self.folder, self.form, self.records = folder, form, records
@@ -86,16 +86,16 @@ class Job:
 
     @property
     def part(self) -> Path:
-        """The output in the making."""
+        """The unfinished output."""
         return self.out.with_name(self.out.name + ".part")
 
     @property
     def checkpoint(self) -> Path:
-        """How far it is."""
+        """The checkpoint, which says how far the job is."""
         return self.out.with_name(self.out.name + ".part.json")
 
     def start(self, *more: str, limit: int | None = None) -> subprocess.Popen[str]:
-        """Start the command; with a limit its files may not grow beyond so many bytes, as on a full disk."""
+        """Start the command. With a limit, its files cannot grow beyond this many bytes, as on a full disk."""
         command = self.command if limit is None else on_a_disk_of(limit, self.command)
         return subprocess.Popen(
             [*command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
@@ -103,7 +103,7 @@ class Job:
         )  # fmt: skip
 
     def resume(self) -> subprocess.Popen[str]:
-        """Go on."""
+        """Continue the job."""
         return self.start("--resume")
 
     def wait_for_progress(self, running: subprocess.Popen[str], share: float = 0.2) -> None:
@@ -118,7 +118,7 @@ class Job:
             time.sleep(0.01)
 
     def note(self, found: Found) -> None:
-        """Look at what lies in the file in the making: draws that are never released, but must not come again."""
+        """Look at the unfinished output: its draws are never released, but must not come again."""
         if self.part.exists():
             for number, text in _records(self.part, self.form, whole=False):
                 self._see(number, text, found)
@@ -129,7 +129,7 @@ class Job:
         found.reused += before != number
 
     def check(self, running: subprocess.Popen[str], found: Found) -> None:
-        """Compare what is there at the end with the input."""
+        """Compare the final output with the input."""
         told = running.communicate(timeout=120)[1]
         found.trials += 1
         is_done = running.returncode == 2 and "nothing left to resume" in told  # it was killed on its way out
@@ -145,8 +145,8 @@ class Job:
         found.lost += len(set(range(self.records)) - set(numbers))
         found.repeated += len(numbers) - len(set(numbers))
         found.misplaced += sum(left > right for left, right in pairwise(numbers))
-        # A text that was seen in the making of one number and released for the same is the one that was kept; more
-        # texts than records are records that were drawn anew.
+        # A text seen in progress and released for the same number was kept. If there are more texts than records, some
+        # records were drawn anew.
         found.redone += len(self.drawn) - len(set(numbers))
         expected = {self.source.name, self.out.name, "space.npz", "cache"}
         found.left_behind += sorted({path.name for path in self.folder.iterdir()} - expected)
@@ -182,12 +182,12 @@ def _write(path: Path, form: str, records: int) -> None:
 
 
 def _records(path: Path, form: str, *, whole: bool) -> Iterator[tuple[int, str]]:
-    """Give the records of an output; of one in the making, as many as can be read."""
+    """Yield the records of an output. Of an unfinished one, yield as many as can be read."""
     if form == "parquet":
         yield from _arrow_records(path, whole=whole)
         return
     with path.open(encoding="utf-8", newline="") as file:
-        lines = [line for line in file if line.endswith("\n")]  # the last one may be half written
+        lines = [line for line in file if line.endswith("\n")]  # the last line may be half written
     if form == "csv":
         for number, text in list(csv.reader(lines))[1:]:
             yield int(number), text
@@ -214,8 +214,8 @@ def _arrow_records(path: Path, *, whole: bool) -> Iterator[tuple[int, str]]:
 
 
 def kills(form: str, workers: int, count: int, records: int, seed: int, folder: Path) -> Found:
-    """Kill a job, and each resume of it, at random moments; begin another when it gets through."""
-    chance = random.Random(seed)  # noqa: S311 - for moments, not for privacy
+    """Kill a job, and each resume of it, at random moments. Begin another when one gets through."""
+    chance = random.Random(seed)  # noqa: S311 - chooses moments, not draws
     found, done, number = Found(), 0, 0
     longest = math.inf
     while done < count:
@@ -228,7 +228,7 @@ def kills(form: str, workers: int, count: int, records: int, seed: int, folder: 
         while done < count:
             try:
                 running.wait(None if math.isinf(longest) else chance.uniform(0.3, 1.0) * longest)
-                if not resumed:  # perhaps the machine has become quieter: then the next must be killed sooner
+                if not resumed:  # if the machine has become quieter, the next one must be killed sooner
                     longest = min(longest, time.perf_counter() - started)
                 break  # it got through
             except subprocess.TimeoutExpired:
@@ -245,7 +245,7 @@ def kills(form: str, workers: int, count: int, records: int, seed: int, folder: 
 
 
 def full_disk(form: str, folder: Path, records: int) -> Found:
-    """Let the output hit a limit, several times at different sizes, then lift it."""
+    """Let the output hit a limit, several times at different sizes, then lift the limit."""
     found = Found()
     size = _size(form, folder, records)
     for number, share in enumerate((0.1, 0.5, 0.9)):
@@ -269,7 +269,7 @@ def full_checkpoint(form: str, folder: Path, records: int) -> Found:
 
 
 def full_report(form: str, folder: Path, records: int) -> Found:
-    """Leave no room for the report: the job must say so, and a resume must give both, with nothing drawn anew."""
+    """Leave no room for the report. The job must say so, and a resume must write it without drawing anew."""
     found = Found()
     job = Job(folder, form, records)
     told = job.start("--report", "/dev/full").communicate()[1]
@@ -285,7 +285,7 @@ def full_report(form: str, folder: Path, records: int) -> Found:
 
 
 def _size(form: str, folder: Path, records: int) -> int:
-    """Return how many bytes the output has when nothing goes wrong."""
+    """Return the size of the output in bytes when nothing goes wrong."""
     place = folder / "measured"
     place.mkdir()
     job = Job(place, form, records)
@@ -294,7 +294,7 @@ def _size(form: str, folder: Path, records: int) -> int:
 
 
 def full_file_system(form: str, folder: Path, records: int) -> Found:
-    """Write to a file system of its own that is too small, then make it larger; needs to be root."""
+    """Write to a file system that is too small, then enlarge it. Needs root."""
     found = Found()
     place = folder / "small"
     place.mkdir()
@@ -317,12 +317,12 @@ def full_file_system(form: str, folder: Path, records: int) -> Found:
         job.check(job.resume() if job.part.exists() else job.start(), found)
         found.left_behind += sorted({path.name for path in place.iterdir()} - {job.out.name})
     finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=False)  # Arrow may not have let go of it yet
+        subprocess.run(["umount", "--lazy", str(place)], check=False)  # Arrow may still hold it open
     return found
 
 
 def cut_input(form: str, folder: Path, records: int) -> Found:
-    """Cut the input short in the middle of a record while it is read, and put it right again."""
+    """Cut the input short in the middle of a record while it is being read, then restore it."""
     found = Found()
     job = Job(folder, form, records)
     content, times = job.source.read_bytes(), job.source.stat()
@@ -338,7 +338,7 @@ def cut_input(form: str, folder: Path, records: int) -> Found:
 
 
 def changed_input(form: str, folder: Path, records: int) -> Found:
-    """Change a byte of the input that was read already: the job must stop, must not go on, and can begin again."""
+    """Change a byte of the input that was read already. The job must stop, not resume, and be able to start again."""
     found = Found()
     job = Job(folder, form, records)
     running = job.start()
@@ -371,7 +371,7 @@ def dead_worker(form: str, folder: Path, records: int) -> Found:
 
 
 def terminated(form: str, folder: Path, records: int) -> Found:
-    """Send the signals that a supervisor, a closed terminal and a person send."""
+    """Send the signals that a supervisor, a closed terminal and a user would send."""
     found = Found()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         place = folder / number.name
@@ -405,7 +405,7 @@ def stopped_service(workers: int, folder: Path, rounds: int = 5) -> Found:
     return found
 
 
-# How a request may end that is not answered: it was told, or never read, which the ledger shows.
+# The fair ends of a request that is not answered: it got a refusal, or was never read, which the ledger shows.
 _FAIR = ("503 ", "not listening any more", "connection closed before an answer")
 
 Fault = Callable[[str, Path, int], Found]
@@ -423,7 +423,7 @@ FAULTS: dict[str, Fault] = {
 
 
 def main() -> None:
-    """Try every fault on every format and print what was counted."""
+    """Try every fault on every format, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "faults", nargs="*", help="which faults: kill, service, or a part of a name below; all if none is named"

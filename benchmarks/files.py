@@ -1,9 +1,9 @@
-"""From file to file with `graph`, in CPU seconds, so that other work on the machine counts for little.
+"""From file to file with `graph`, in CPU seconds, so that other work on the machine hardly counts.
 
-``python -m benchmarks.files`` prints the rates for text and CSV, and beside them what they are to be measured by: a
-program in C that only splits at white space and writes back, two workers against one, a small ε against a large one, a
-folder of small files against one file, and what the command takes to start, which is measured by a sentence. All come
-from one run. ``--against FOLDER`` adds the sources in a folder, such as a work tree of an earlier commit.
+``python -m benchmarks.files`` prints the rates for text and CSV, and what to compare them with: a C program that only
+splits at white space and writes back, two workers and one, a small and a large ε, a folder of small files and one file,
+and the command's start, measured with one sentence. All come from one run. ``--against FOLDER`` adds the sources in a
+folder, such as a work tree of an earlier commit.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ int main(void)
 }
 """
 _FILES = 10_000
-_LONGER = 5  # times the text, for workers: what one process does before they begin counts for less there
+_LONGER = 5  # times the text, for workers: the start of the one process then counts for less
 
 
 class _Spent(NamedTuple):
-    """What a command took: CPU seconds, with its children, and seconds of the clock."""
+    """What a command took: CPU seconds including its children's, and seconds of the clock."""
 
     cpu: float
     wall: float
 
 
 def _run(command: Sequence[str], source: Path | None = None, *, cores: int = 0, **environment: str) -> _Spent:
-    """Run a command on so many cores, or (0) all there are."""
+    """Run a command on this many cores, or on all of them if 0."""
     usual = os.sched_getaffinity(0)
-    # As where it is installed: there Python finds its modules compiled.
+    # As in an installation, let Python find its modules compiled.
     given_env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with Path(os.devnull if source is None else source).open("rb") as given:
         try:
-            os.sched_setaffinity(0, sorted(usual)[: cores or None])  # a child has those of its parent
+            os.sched_setaffinity(0, sorted(usual)[: cores or None])  # children inherit it
             subprocess.run(
                 command, check=True, stdin=given, stdout=subprocess.DEVNULL, env={**given_env, **environment}
             )
@@ -74,14 +74,14 @@ def _run(command: Sequence[str], source: Path | None = None, *, cores: int = 0, 
 
 
 class _Version:
-    """A version of wordveil, by the folder of its sources."""
+    """A version of wordveil, given by the folder of its sources."""
 
     def __init__(self, sources: Path, folder: Path) -> None:
         self._sources, self._folder, self._runs = sources, folder, count()
         folder.mkdir()
 
     def veil(self, source: Path, *options: str, epsilon: float = 6, times: int = 3, cores: int = 0) -> _Spent:
-        """Return what it takes to veil a file or folder: the least of several runs, by the CPU and by the clock."""
+        """Return what it takes to veil a file or folder: the least of several runs, in CPU seconds and by the clock."""
         spent = []
         for _ in range(times):
             target = self._folder / f"{next(self._runs)}-{source.name}"
@@ -93,7 +93,7 @@ class _Version:
 
 
 class _Inputs:
-    """What is veiled: speeches as text, as a table, as many small files and the same in one, and a sentence."""
+    """The inputs: speeches as text, as a table, as many small files and the same in one, and a sentence."""
 
     def __init__(self, folder: Path, copies: int) -> None:
         million = million_words().read_text(encoding="utf-8")
@@ -117,14 +117,14 @@ class _Inputs:
 
 
 def _splitter(folder: Path) -> list[str]:
-    """Compile the program in C."""
+    """Compile the C program."""
     (folder / "split.c").write_text(_SPLIT, encoding="utf-8")
     subprocess.run(["cc", "-O2", "-o", str(folder / "split"), str(folder / "split.c")], check=True)
     return [str(folder / "split")]
 
 
 def _figures(version: _Version, inputs: _Inputs, floor: float) -> dict[str, float]:
-    """Measure a version; `floor` are the CPU seconds of the splitter."""
+    """Measure a version. `floor` is the CPU seconds of the C program."""
     start, words = version.veil(inputs.sentence, times=5).cpu, inputs.words
     text, table = version.veil(inputs.text), version.veil(inputs.table, "--column", "text")
     one, two = (version.veil(inputs.long, "--workers", str(workers), cores=workers) for workers in (1, 2))
@@ -175,7 +175,7 @@ def main() -> None:
 
 
 def table_of(facts: dict[str, Any]) -> str:
-    """Write the figures as people read them."""
+    """Return the figures as a table."""
     versions = facts["versions"]
     lines = [
         f"Load {facts['load']} on {facts['cores']} cores; splitting in C: {facts['split']:,.0f} words per CPU s.",

@@ -4,7 +4,7 @@
     python -m benchmarks.gpu --parts   # where the time of a draw goes, with and without the kernels around the scan
 
 Needs a CUDA device. The rate is that of whole draws, from ids to ids: noise, scan, exact products and both copies. The
-limit is what the card's own bfloat16 matrix product, measured in the same run, allows for 2·V·d operations a word.
+limit is what the card's own bfloat16 matrix product, measured in the same run, allows for 2·V·d operations per word.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from wordveil.spaces import EuclideanSpace, Vocabulary
 
 DIMENSION = 100
 TOKENS = 1 << 20
-#: The mechanisms whose laws are compared, each at an ε where words neither all stay nor all go.
+#: The mechanisms whose laws are compared, each at an ε where some words stay and some do not.
 COMPARED = {
     "laplace": 8.0, "mahalanobis": 8.0, "gaussian": 30.0, "elastic": 30.0, "density": 4.0, "vickrey": 8.0,
     "nadp": 30.0, "jaccard": 30.0,
@@ -40,7 +40,7 @@ COMPARED = {
 
 
 def made_vectors(words: int) -> EuclideanSpace:
-    """Return normal vectors of the bundled words' mean and covariance."""
+    """Return normal vectors with the mean and covariance of the bundled words."""
     known = load_space("glove-50k").matrix
     shape = np.linalg.cholesky(np.cov(known.T)).T
     normal = np.random.default_rng(0).normal(size=(words, DIMENSION))
@@ -49,7 +49,7 @@ def made_vectors(words: int) -> EuclideanSpace:
 
 
 def rates(words: int) -> dict[str, float]:
-    """Draw with `laplace` on made vectors; the limit before and after."""
+    """Draw with `laplace` on made-up vectors. The limit is measured before and after."""
     made = made_vectors(words)
     vectors, generator = made.matrix, np.random.default_rng(1)
     on_card = mechanism("laplace", on_engine(made, "gpu"), epsilon=10.0)
@@ -82,7 +82,7 @@ def rates(words: int) -> dict[str, float]:
 
 
 def laws() -> dict[str, float]:
-    """Return for each mechanism the p-value of a χ² test: draws on the card against draws on the processor."""
+    """Return the p-value of a χ² test for each mechanism: draws on the card against draws on the processor."""
     space = load_space("glove-50k")
     small = space.restrict(np.arange(0, len(space), 25))
     found = {}
@@ -113,7 +113,7 @@ def calibration() -> dict[str, float]:
 
 
 def graph(words: int, dimension: int) -> dict[str, float]:
-    """Build the neighbour graph of a made embedding: its neighbours on the card, the rest on the processor."""
+    """Build the neighbour graph of a made-up embedding: finding neighbours on the card, the rest on the processor."""
     import os  # noqa: PLC0415
 
     from benchmarks.sizes import make  # noqa: PLC0415
@@ -124,7 +124,7 @@ def graph(words: int, dimension: int) -> dict[str, float]:
         make(Path(folder), words, dimension)
         space = on_engine(load_space(folder), "gpu")
         assert isinstance(space, EuclideanSpace)
-        space.similar(np.arange(4), 10)  # the vectors go to the card
+        space.similar(np.arange(4), 10)  # moves the vectors to the card
         started = time.perf_counter()
         listed = list_similar(space, 10)
         listing = time.perf_counter() - started

@@ -1,7 +1,7 @@
-"""Where the time of a draw on a card goes, and what our kernels around the scan spare.
+"""Where the time of a draw on a card goes, and what our kernels around the scan save.
 
-Printed by `python -m benchmarks.gpu --parts`. Every part is timed by itself, on one block of words, by the clock of the
-card.
+Printed by `python -m benchmarks.gpu --parts`. Every part is timed separately, on one block of words, by the card's
+clock.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from wordveil.spaces import EuclideanSpace
 
 __all__ = ["matrix_rate", "print_parts"]
 
-_BLOCK = 1 << 17  # words, as a draw takes them
+_BLOCK = 1 << 17  # words per block of a draw
 _DRAWN = 1 << 20
 _TIMES = 5
-#: Further shapes of the scan than those that a search tries: see `wordveil.engines.gpu.launches.Shape`.
+#: Further shapes of the scan, besides those that a search tries. See `wordveil.engines.gpu.launches.Shape`.
 _SHAPES = (
     (128, False, 2, 4), (128, False, 4, 4), (64, True, 2, 4), (64, True, 3, 4), (128, True, 3, 4), (128, True, 2, 8),
     (128, True, 4, 8), (256, False, 2, 8), (256, False, 4, 8), (128, False, 3, 8),
@@ -37,7 +37,7 @@ _SHAPES = (
 
 
 def matrix_rate(kind: Any) -> float:
-    """Return the operations a second of the card's own matrix product in one precision."""
+    """Return how many operations per second the card's own matrix product makes in one precision."""
     size = 8192
     left = torch.randn((size, size), device="cuda").to(kind)
     right = torch.randn((size, size), device="cuda").to(kind)
@@ -52,7 +52,7 @@ def matrix_rate(kind: Any) -> float:
 
 
 def print_parts(space: EuclideanSpace) -> None:
-    """Print a line for each part of a draw with `laplace`, at ε = 10."""
+    """Print a line for each part of a draw with `laplace` at ε = 10."""
     from wordveil.engines.gpu import launches  # noqa: PLC0415 - Triton comes with CUDA builds of PyTorch only
     from wordveil.engines.gpu.chacha import noisy_points  # noqa: PLC0415
 
@@ -104,7 +104,7 @@ def print_parts(space: EuclideanSpace) -> None:
 
 
 def _whole(made: Laplace, ids: Any, rate: float) -> None:
-    """Print the rate of whole draws, with the kernels and without, in turn, and what the card did meanwhile."""
+    """Print the rate of whole draws with and without the kernels, in turn, and what the card did meanwhile."""
     placed: Any = made.space
     device, search = placed.device, placed._search
     new = device._is_quick, search._steps, None, base._FIRST_DEVICE_BLOCK
@@ -126,7 +126,7 @@ def _whole(made: Laplace, ids: Any, rate: float) -> None:
         base._DEVICE_BLOCK = 1 << power
         tell(f"in blocks of 2^{power} words")
     base._DEVICE_BLOCK, certified_search._MAXIMA = largest, room
-    with suppress(RuntimeError):  # where the card's counters cannot be read
+    with suppress(RuntimeError):  # if the card's counters cannot be read
         _profile(made, ids)
 
 
@@ -149,7 +149,7 @@ def _how(is_quick: bool) -> str:
 
 
 def _part(name: str, limit: float, work: Callable[[], object]) -> None:
-    work()  # built, and its memory taken
+    work()  # builds the kernel and allocates memory
     spent = []
     for _ in range(_TIMES):
         began, ended = (torch.cuda.Event(enable_timing=True) for _ in range(2))

@@ -5,8 +5,8 @@
     python -m benchmarks.growth --only executors    # some of what grows; this needs Spark, as the whole does
     python -m benchmarks.growth --keep growth.json  # keeps what was measured there, and takes the rest from there
 
-Times are processor seconds of all threads and processes, so that other work on the machine counts for little: what
-workers cost, not what they save.
+Times are processor seconds of all threads and processes, so that other work on the machine hardly counts. They show
+what workers cost, not what they save.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from wordveil.spaces.graph import build_graph
 
 __all__ = ["AXES", "Curve", "growth", "spent_on", "zipfian"]
 
-#: What grows, with its sizes. Where a curve stops earlier, its next point would have taken too long.
+#: What grows, with its sizes. A curve stops earlier if its next point would take too long.
 AXES: dict[str, tuple[float, ...]] = {
     "words drawn": (1_000, 10_000, 100_000, 1_000_000, 10_000_000),
     "vocabulary": (1_000, 4_000, 16_000, 50_000, 100_000, 200_000, 400_000),
@@ -53,14 +53,14 @@ AXES: dict[str, tuple[float, ...]] = {
 _EPSILONS = {"graph": 6.0, "ring": 0.3, "exponential": 3.0, "laplace": 10.0}
 _LONGEST = 10.0  # processor seconds for one point
 _FITTED = 3  # the last points, where fixed costs no longer hide the growth
-_BUILT = {"graph": 50_000, "ring": 16_000}  # words up to which a graph and a tour are made for this
+_BUILT = {"graph": 50_000, "ring": 16_000}  # the largest vocabularies for which to build a graph or a tour
 _JOB = "a million words, file to file"
 _ROWS = 100_000  # for one executor and for two
 
 
 @dataclass
 class Curve:
-    """Processor seconds and peak megabytes at each size, and the exponents that the last fit: time ∝ size^exponent."""
+    """Processor seconds and peak megabytes at each size, and the exponents of the last points: time ∝ size^exponent."""
 
     mechanism: str
     axis: str
@@ -148,16 +148,16 @@ def _over_workers() -> Curve:
         for count in AXES["workers"]:
             if count <= cores():
                 command = [*program, "-o", f"{folder}/{count}.txt", "--workers", str(count)]
-                # of the largest of its processes; a new process for each, since a process knows the most of all its own
+                # the peak of the largest process; in a new process each time, since one remembers all its children
                 _add(curve, count, partial(_seconds_of, command), peak_memory_of_children)
     return curve
 
 
 def _on_spark(axis: str, what: str) -> Curve:
-    """Veil sentences on a standalone cluster of this machine, file to file, with executors of a core each.
+    """Veil sentences on a standalone cluster on this machine, file to file, with executors of one core each.
 
-    The time is that of all processes, Java's included, from when every executor has opened the space; the memory is
-    the most that each of them has held, added up.
+    The time is that of all processes, including Java's, from when every executor has opened the space. The memory is
+    the sum of the peaks of all processes.
     """
     curve = Curve("graph on Spark", axis, what)
     for size in AXES[axis]:
@@ -167,7 +167,7 @@ def _on_spark(axis: str, what: str) -> Curve:
     return curve
 
 
-_HELD = [0.0]  # megabytes, of the processes of a cluster that has been stopped
+_HELD = [0.0]  # megabytes, of the processes of the last cluster
 
 
 def _seconds_on_spark(executors: int, rows: int) -> float:
@@ -182,13 +182,13 @@ def _seconds_on_spark(executors: int, rows: int) -> float:
         for file, count in (("few.txt", 1_000), ("in.txt", rows)):
             (folder / file).write_text("".join(f"{lines[n % len(lines)]}\n" for n in range(count)), encoding="utf-8")
         builder = SparkSession.builder.master(master).appName("growth").config("spark.cores.max", str(executors))
-        # a part for each executor, whatever the size: what a task of its own costs is Spark's, and the same for all
+        # a partition per executor, whatever the size: the cost of a task is Spark's, and the same for all
         settings = {**SETTINGS, "spark.sql.files.minPartitionNum": str(executors)}
         for setting, value in settings.items():
             builder = builder.config(setting, value)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("OFF")
-        for number in range(2):  # the space is open in the workers of Python then
+        for number in range(2):  # makes the Python workers open the space
             privatize_files(
                 str(folder / "few.txt"), str(folder / f"warm-{number}"), [], "text", epsilon=_EPSILONS["graph"]
             )
@@ -215,7 +215,7 @@ def _seconds_of(command: list[str]) -> float:
 
 
 def spent_on(work: Callable[[], object]) -> float:
-    """Return the processor seconds that some work takes, in all threads and in the processes that it starts."""
+    """Return the processor seconds that some work takes, in all threads and in the processes it starts."""
     before = _spent()
     work()
     return _spent() - before
@@ -227,17 +227,17 @@ def _spent() -> float:
 
 
 def _spent_to_draw(make: Callable[[], Mechanism[Any]], ids: NDArray[np.int64], times: int) -> float:
-    """Return the least of several draws, each by a mechanism made anew, so that no row is kept from before."""
+    """Return the least of several draws, each by a new mechanism, so that no rows are kept from before."""
     spent = []
     for _ in range(times):
         made = make()
-        made.draw(ids[:2])  # what is made ready on first use
+        made.draw(ids[:2])  # prepares what is made on first use
         spent.append(spent_on(partial(made.draw, ids)))
     return min(spent)
 
 
 def _add(curve: Curve, size: float, work: Callable[[], float], memory: Callable[[], float] = peak_memory) -> None:
-    """Add a point, measured in a process of its own, which has no memory of those before."""
+    """Add a point, measured in its own process, which has no memory of earlier ones."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
 
@@ -289,7 +289,7 @@ def _measured(
 
 
 def zipfian(words: int, count: int) -> NDArray[np.int64]:
-    """Return words as frequent as Zipf's law has them."""
+    """Return words with frequencies by Zipf's law."""
     chances = 1.0 / (np.arange(words) + 2.7)
     return np.random.default_rng(0).choice(words, count, p=chances / chances.sum())
 

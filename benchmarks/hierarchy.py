@@ -1,4 +1,4 @@
-"""What a mechanism does to words of a hierarchy: what the adversary guesses, and how related the replacements are."""
+"""What a mechanism does to words of a hierarchy: what an attacker guesses, and how related the replacements are."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Draws = NDArray[np.int64]
 
 
 def relation(wordnet: WordNet, word: str, other: str) -> str:
-    """Return what `other` is to `word`, by the closest of their meanings.
+    """Return how `other` is related to `word`, by the closest of their meanings.
 
-    That is ``same``, ``synonym``, ``hypernym`` (more general), ``hyponym`` (more special), ``co-hyponym`` (two kinds of
-    one thing) or ``unrelated``.
+    The relations are ``same``, ``synonym``, ``hypernym`` (more general), ``hyponym`` (more special), ``co-hyponym``
+    (two kinds of one thing) and ``unrelated``.
     """
     if word == other:
         return "same"
@@ -56,13 +56,13 @@ class Relations:
         return float(np.einsum("ij,ij->i", self._vectors[old], self._vectors[new]).mean())
 
     def shares(self, old: Draws, new: Draws) -> dict[str, float]:
-        """Return how often a replacement is what to its word."""
+        """Return how often a replacement has each relation to its word."""
         pairs = zip(old.tolist(), new.tolist(), strict=True)
         counts = Counter(relation(self.wordnet, self.words[a], self.words[b]) for a, b in pairs)
         return {name: count / len(old) for name, count in counts.items()}
 
     def similarity(self, old: Draws, new: Draws) -> float:
-        """Return the mean similarity of Wu & Palmer: 1 for the same meaning, near 0 for what shares a root alone."""
+        """Return the mean Wu-Palmer similarity: 1 for the same meaning, near 0 if only a root is shared."""
         return float(np.mean([self._similarity(a, b) for a, b in zip(old.tolist(), new.tolist(), strict=True)]))
 
     def _depth(self, synset: Synset) -> int:
@@ -81,10 +81,10 @@ class Relations:
 
 
 def guessed(mechanism: Mechanism[Any], draws: int, seed: int = 0) -> tuple[float, Draws]:
-    """Return how often an adversary with no prior knowledge guesses the word, and the draws he was tested on.
+    """Return how often an attacker without prior knowledge guesses the word, and the draws they were tested on.
 
-    He sees an output and names the word that gave it most often in one half of the draws of every word, or the output
-    itself where he has seen too little; he is tested on the other half.
+    They see an output and name the word that gave it most often in one half of the draws of every word, or the output
+    itself if they have seen too little. They are tested on the other half.
     """
     words = len(mechanism.space)
     everyone = np.arange(words)
@@ -94,7 +94,7 @@ def guessed(mechanism: Mechanism[Any], draws: int, seed: int = 0) -> tuple[float
     for learnt, tested in ((drawn[:half], drawn[half:]), (drawn[half:], drawn[:half])):
         keys, counts = np.unique(learnt.ravel() * words + np.tile(everyone, len(learnt)), return_counts=True)
         output, word = np.divmod(keys, words)
-        score = counts - (word != output)  # one sighting of another word teaches nothing
+        score = counts - (word != output)  # seeing another word once teaches nothing
         order = np.lexsort((word != output, -score, output))
         first = order[np.unique(output[order], return_index=True)[1]]
         guess = everyone.copy()
@@ -104,7 +104,7 @@ def guessed(mechanism: Mechanism[Any], draws: int, seed: int = 0) -> tuple[float
 
 
 def settle(success: Callable[[float], float], low: float, high: float, wanted: float, steps: int = 9) -> float:
-    """Find the setting between `low`, where the adversary has too much success, and `high`, where he has this much."""
+    """Find the setting between `low`, where the attacker succeeds too often, and `high`, with the success `wanted`."""
     for _ in range(steps):
         middle = 0.5 * (low + high)
         if success(middle) > wanted:
@@ -115,22 +115,22 @@ def settle(success: Callable[[float], float], low: float, high: float, wanted: f
 
 
 def stays(mechanism: ExponentialMechanism[Any], words: int = 300) -> float:
-    """Return how often words stay, exactly, in the mean over some of them.
+    """Return how often words stay, exactly, as a mean over some words.
 
-    Where the probabilities fall with the distance, the output itself is the adversary's best guess.
+    If probabilities fall with the distance, the output itself is the attacker's best guess.
     """
     some = np.random.default_rng(0).choice(len(mechanism.space), min(words, len(mechanism.space)), replace=False)
     return float(mechanism.probability_rows(some)[np.arange(len(some)), some].mean())
 
 
 def near_loss(space: PointSpace, epsilon: float, near: int = 10) -> float:
-    """Return the largest loss allowed between a word and its ten nearest words, in the median over words."""
+    """Return the largest loss allowed between a word and its ten nearest words, as the median over words."""
     some = np.arange(0, len(space), max(1, len(space) // 1000))
     return epsilon * float(np.median(space.neighbours(some, near)[1][:, -1]))
 
 
 class Figures(NamedTuple):
-    """What the adversary guesses, how often words stay, and how like the replacements are."""
+    """What the attacker guesses, how often words stay, and how similar the replacements are."""
 
     guessed: float
     stays: float

@@ -1,12 +1,12 @@
-"""What recognisers find of identifiers made up here: ours beside Presidio's patterns, phonenumbers and python-stdnum.
+"""What recognisers find of made-up identifiers: ours beside Presidio's patterns, phonenumbers and python-stdnum.
 
 python -m benchmarks.identifiers            # needs presidio-analyzer, which brings phonenumbers, and python-stdnum
 python -m benchmarks.identifiers --missed   # also shows some of what ours do not find
 
-Phones are those that phonenumbers gives as examples for every region, as they are written there, abroad and without
-spaces. Cards have the prefixes and lengths of ten networks, IBANs the lengths and letters of every country that
-python-stdnum knows. "Hidden" is the share of which every letter and digit is found as something, "named" of which the
-whole is found as what it is. A last line counts what is found in sentences whose numbers name nothing.
+Phone numbers are the examples of phonenumbers for every region, as written there, abroad and without spaces. Cards have
+the prefixes and lengths of ten networks, and IBANs the lengths and letters of every country that python-stdnum knows.
+An identifier is "hidden" if every letter and digit of it is found as something, and "named" if the whole of it is found
+as what it is. The last line counts what is found in sentences whose numbers identify nothing.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _presidio() -> Callable[[Example], Found]:
              "URL": "URL", "IP_ADDRESS": "IP"}  # fmt: skip
     kinds = (PhoneRecognizer, CreditCardRecognizer, IbanRecognizer, EmailRecognizer, UrlRecognizer, IpRecognizer)
     recognisers: list[EntityRecognizer] = [kind() for kind in kinds]
-    # As it comes, the recogniser of e-mail asks two sites for the endings of domains.
+    # By default, the recogniser of e-mail addresses asks two sites for the endings of domains.
     tldextract.tldextract.TLD_EXTRACTOR = tldextract.TLDExtract(suffix_list_urls=())
 
     def find(one: Example) -> Found:
@@ -154,7 +154,7 @@ def _is_hidden(one: Example, found: list[tuple[str, int, int]]) -> bool:
 
 
 def _is_named(one: Example, found: list[tuple[str, int, int]]) -> bool:
-    kind, marks = one.kind.partition(" ")[0], "()[]+"  # which may belong to the sentence
+    kind, marks = one.kind.partition(" ")[0], "()[]+"  # these may belong to the sentence
     written = one.text[one.start : one.end].strip(marks)
     return any(name == kind and one.text[start:end].strip(marks) == written for name, start, end in found)
 

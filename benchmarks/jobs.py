@@ -1,4 +1,4 @@
-"""The jobs: each returns rows of the table."""
+"""The jobs. Each returns rows of the table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["JOBS"]
 
 
 def startup() -> list[Row]:
-    """Time the import, and the command from nothing to the first veiled sentence."""
+    """Time the import, and the command from a cold start to the first veiled sentence."""
     importing = best_of(5, lambda: subprocess.run([sys.executable, "-c", "import wordveil"], check=True))
     bare = best_of(5, lambda: subprocess.run([sys.executable, "-c", ""], check=True))
     command = [str(Path(sys.executable).parent / "wordveil"), "privatize", "--epsilon", "6", "--quiet"]
@@ -51,7 +51,7 @@ def privatize() -> list[Row]:
     words = sum(len(tokenise(line).keys) for line in text.splitlines())
     space = load_space("glove-50k")
     veil = Veil(mechanism("graph", space, epsilon=6.0))
-    veil("a ship")  # the space is loaded
+    veil("a ship")  # loads the space
     lines = text.splitlines()
     in_memory = best_of(2, lambda: [release.text for release in veil.many(lines)])
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +77,7 @@ def privatize() -> list[Row]:
 
 
 def nearest() -> list[Row]:
-    """Draw with mechanisms that search a nearest word, against this machine's own matrix product, by processor time."""
+    """Draw with mechanisms that search a nearest word, against numpy's matrix product, by processor time."""
     glove, tree = load_space("glove-50k"), load_space("wordnet-poincare")
     vectors = np.random.default_rng(1).normal(size=(341_479, 100)).astype(np.float32)
     large = EuclideanSpace("made", Vocabulary([f"w{number}" for number in range(len(vectors))]), vectors)
@@ -90,7 +90,7 @@ def nearest() -> list[Row]:
         made = mechanism(name, space, epsilon=epsilon)
         ids = np.random.default_rng(0).integers(0, len(space), count)
         made.draw(ids[:512])
-        # in turn, so that both have the same neighbours on a machine that does other work
+        # in turn, so that other work on the machine affects both alike
         spent = [(spent_on(lambda: square @ square), spent_on(partial(made.draw, ids))) for _ in range(3)]
         product, drawn = (min(some) for some in zip(*spent, strict=True))
         limit = 2 * len(square) ** 3 / product / (2 * len(space) * space.dimension)
@@ -103,7 +103,7 @@ def nearest() -> list[Row]:
 
 
 def draws() -> list[Row]:
-    """Draw a Zipfian million words with mechanisms of the exponential family, first with no row kept, then again."""
+    """Draw a Zipfian million words with mechanisms of the exponential family, without kept rows and then again."""
     space = load_space("glove-50k")
     ranks = np.arange(len(space))
     chances = 1.0 / (ranks + 2.7)
@@ -112,8 +112,8 @@ def draws() -> list[Row]:
     rows = []
     for name, epsilon, target in (("graph", 6.0, 1_000_000), ("ring", 0.3, None), ("exponential", 3.0, 300_000)):
         made = mechanism(name, space, epsilon=epsilon)
-        made.draw(ids[:100])  # the space is loaded
-        # `exponential` keeps rows, so that only its first draw is one from nothing; the others keep none
+        made.draw(ids[:100])  # loads the space
+        # `exponential` keeps rows, so only its first draw starts from nothing; the others keep none
         times = 1 if name == "exponential" else 3
         rate = len(ids) / best_of(times, lambda made=made: made.draw(ids))  # type: ignore[misc]
         met = None if target is None else rate >= target
@@ -138,7 +138,7 @@ def entropy() -> list[Row]:
 
 
 def neighbourhoods() -> list[Row]:
-    """Build the NADP neighbourhoods of 73,000 × 300 vectors, exactly; the paper's own time was not measured here."""
+    """Find the NADP neighbours of 73,000 × 300 vectors, exactly. The paper's own time was not measured here."""
     generator = np.random.default_rng(0)
     vectors = generator.normal(size=(73_000, 300)).astype(np.float32)
     space = EuclideanSpace("made", Vocabulary([f"w{number}" for number in range(73_000)]), vectors)

@@ -67,7 +67,7 @@ def recovery() -> list[Row]:
 
 
 def shuffling() -> list[Row]:
-    """Shuffle one and ten million records, each in a process of its own, and compare the memory they took."""
+    """Shuffle one and ten million records, each in its own process, and compare the memory they take."""
     found = {}
     for count in (1_000_000, 10_000_000):
         done = subprocess.run([sys.executable, "-c", _SHUFFLE, str(count)], check=True, capture_output=True, text=True)
@@ -103,13 +103,13 @@ def spark() -> list[Row]:
         whole.write_text(text * 10, encoding="utf-8")
         session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
-        privatize_files(str(few), str(folder / "warm"), [], "text", epsilon=6.0)  # the space is open in a worker
+        privatize_files(str(few), str(folder / "warm"), [], "text", epsilon=6.0)  # makes a worker open the space
         before, started = _seconds_below(), time.perf_counter()
         privatize_files(str(whole), str(folder / "out"), [], "text", epsilon=6.0)
         wall, on_spark = time.perf_counter() - started, words / (_seconds_below() - before)
         session.stop()
         command = [sys.executable, "-m", "wordveil", "privatize", str(whole), "-o", str(folder / "out.txt")]
-        subprocess.run([*command, "--epsilon", "6", "--quiet", "--overwrite"], check=True)  # the cache is warm
+        subprocess.run([*command, "--epsilon", "6", "--quiet", "--overwrite"], check=True)  # warms the cache
         begun = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*command, "--epsilon", "6", "--quiet", "--overwrite"], check=True)
         ended = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -121,13 +121,13 @@ def spark() -> list[Row]:
 
 
 def _seconds_below() -> float:
-    """Return the CPU seconds of this process and of all below it, those that have ended included."""
+    """Return the CPU seconds of this process and of all its descendants, including those that have ended."""
     ticks, parents = {}, {}
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             status = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             parents[int(entry.name)], ticks[int(entry.name)] = int(status[1]), sum(map(int, status[11:15]))
     ours = {os.getpid()}
-    for _ in range(8):  # as deep as Spark's processes go, and deeper
+    for _ in range(8):  # deeper than Spark's processes go
         ours |= {pid for pid, parent in parents.items() if parent in ours}
     return sum(ticks[pid] for pid in ours if pid in ticks) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Whether two samples of outputs follow one law."""
+"""Whether two samples of outputs follow the same law."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from scipy import stats
 
 __all__ = ["same_law"]
 
-_RARE = 20  # an output seen less often in both samples together is counted among the rare ones
+_RARE = 20  # outputs seen less often than this in both samples together are counted as one
 
 
 def same_law(ids: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
-    """Return the p-value of a χ² test of the hypothesis that two samples of outputs have one law for every input word.
+    """Return the p-value of a χ² test that two samples of outputs have the same law for every input word.
 
-    `ids` has the input word of each draw, `left` and `right` the two outputs.
+    `ids` holds the input word of each draw; `left` and `right` are the two outputs.
     """
     statistic, freedom = 0.0, 0
     words = int(max(left.max(), right.max())) + 1

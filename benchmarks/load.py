@@ -1,4 +1,4 @@
-"""A lean load generator: HTTP/1.1 with keep-alive on raw sockets, to take little of the machine it measures."""
+"""A lean load generator: HTTP/1.1 with keep-alive on raw sockets, to use little of the machine it measures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Outcome:
 
     seconds: float = 0.0  # how long it took in all
     times: list[float] = field(default_factory=list)  # how long each good answer took, from when it was due
-    refused: int = 0  # answers 503 that say when to come back
-    errors: int = 0  # anything else: another status, a 503 without Retry-After, a connection that broke
+    refused: int = 0  # 503 answers with Retry-After
+    errors: int = 0  # anything else: another status, a 503 without Retry-After, a broken connection
 
     @property
     def rate(self) -> float:
-        """Good answers a second."""
+        """Good answers per second."""
         return len(self.times) / self.seconds
 
     def percentile(self, percent: float) -> float:
@@ -40,7 +40,7 @@ def _request(text: str, port: int) -> bytes:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection with at most one request on its way."""
+    """One connection, with at most one request in progress."""
 
     def __init__(self, load: _Load) -> None:
         self._load = load
@@ -107,7 +107,7 @@ class _Load:
             self._idle.append(connection)
 
     def send(self, due: float) -> None:
-        """Send the next request when it is due, or as soon as a connection is free."""
+        """Send the next request now, or as soon as a connection is free."""
         if self._idle:
             self._number = (self._number + 1) % len(self._requests)
             self._idle.popleft().send(self._requests[self._number], due)
@@ -124,7 +124,7 @@ class _Load:
             self.send(self._due.popleft())
 
     def replace(self, lost: _Connection) -> None:
-        """Count a connection that broke, and open another."""
+        """Count a broken connection, and open another."""
         self.outcome.errors += 1
         self._all.remove(lost)
         if lost in self._idle:
@@ -138,7 +138,7 @@ class _Load:
     async def finish(self, started: float) -> Outcome:
         self.outcome.seconds = time.perf_counter() - started
         self.over = True
-        for _ in range(200):  # what is on its way may still come
+        for _ in range(200):  # answers may still arrive
             if not self.unanswered:
                 break
             await asyncio.sleep(0.05)
@@ -149,7 +149,7 @@ class _Load:
 
 
 async def flat_out(port: int, texts: Sequence[str], connections: int, seconds: float) -> Outcome:
-    """Send a request on every connection as soon as the last was answered."""
+    """Send a request on every connection as soon as the last one was answered."""
     load = _Load(port, texts)
     await load.connect(connections)
     load.again = True
@@ -161,7 +161,7 @@ async def flat_out(port: int, texts: Sequence[str], connections: int, seconds: f
 
 
 async def at_rate(port: int, texts: Sequence[str], rate: float, seconds: float, connections: int = 1024) -> Outcome:
-    """Send so many requests a second, whether or not earlier ones were answered; a late one's time counts in full."""
+    """Send this many requests per second, answered or not. The time of a late one counts from when it was due."""
     load = _Load(port, texts)
     await load.connect(connections)
     started = time.perf_counter()

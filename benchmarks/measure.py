@@ -1,4 +1,4 @@
-"""What a benchmark gives, and how it is measured."""
+"""The rows of a benchmark, and functions that measure them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 class Row:
     """One line of the table: our figure, the peers', and what the hardware allows, all measured in this run.
 
-    `peers` holds a figure for each peer that does the same work; `peer`, if it is not given, is the best of them.
+    `peers` holds a figure for each peer that does the same work. By default, `peer` is the best of them.
     """
 
     job: str
@@ -61,14 +61,14 @@ class Row:
 
     @property
     def to_peer(self) -> float | None:
-        """How many times as fast as the best peer."""
+        """How many times as fast as the best peer we are."""
         if self.peer is None:
             return None
         return self.ours / self.peer if self.is_rate else self.peer / self.ours
 
     @property
     def of_limit(self) -> float | None:
-        """Which share of what the hardware allows."""
+        """Our share of what the hardware allows."""
         if self.limit is None:
             return None
         return self.ours / self.limit if self.is_rate else self.limit / self.ours
@@ -85,20 +85,20 @@ def best_of(times: int, work: Callable[[], object]) -> float:
 
 
 def seconds_to_draw(make: Callable[[], Mechanism[Any]], ids: NDArray[np.int64], times: int) -> float:
-    """Return the shortest of several draws, each by a mechanism made anew, so that no row is kept from before."""
+    """Return the shortest of several draws, each by a new mechanism, so that no rows are kept from before."""
     spent = []
     for _ in range(times):
         made = make()
-        made.draw(ids[:2])  # what is made ready on first use
+        made.draw(ids[:2])  # prepares what is made on first use
         spent.append(best_of(1, lambda made=made: made.draw(ids)))  # type: ignore[misc]
     return min(spent)
 
 
 def cpu_rate(name: str, space: Space, words: Sequence[str], epsilon: float, options: dict[str, Any]) -> float:
-    """Return how many words a mechanism draws in a second of processor time."""
+    """Return how many words a mechanism draws per second of processor time."""
     made = mechanism(name, space, epsilon=epsilon, **options)
     ids = np.array([space.vocabulary.id(word) for word in words])
-    made.draw(ids)  # what is made ready on first use
+    made.draw(ids)  # prepares what is made on first use
     spent, done = time.process_time(), 0
     while time.process_time() - spent < 1.0:
         made.draw(ids)
@@ -107,14 +107,14 @@ def cpu_rate(name: str, space: Space, words: Sequence[str], epsilon: float, opti
 
 
 def processor_seconds() -> float:
-    """Return the processor time of this process and of all that it has started: a clock for a busy machine."""
+    """Return the processor time of this process and all its descendants: a clock for a busy machine."""
     stats = _stats()
-    ticks = sum(sum(map(int, stats[one][11:15])) for one in _below(stats))  # with those they waited for
+    ticks = sum(sum(map(int, stats[one][11:15])) for one in _below(stats))  # includes children that have ended
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def peak_memory_of_all() -> float:
-    """Return the most memory that this process and those below it have held, each by itself, added up; in megabytes."""
+    """Return the sum of the peak memory of this process and each of its descendants, in megabytes."""
     held = 0.0
     for one in _below(_stats()):
         with contextlib.suppress(OSError):  # it has ended
@@ -123,7 +123,7 @@ def peak_memory_of_all() -> float:
 
 
 def _stats() -> dict[int, list[str]]:
-    """Return what the system tells of each process, from its state on."""
+    """Return the fields of each process's stat file, from its state on."""
     stats = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended
@@ -132,7 +132,7 @@ def _stats() -> dict[int, list[str]]:
 
 
 def _below(stats: dict[int, list[str]]) -> set[int]:
-    """Return this process and all that it has started."""
+    """Return this process and all its descendants."""
     found, parents = set[int](), {os.getpid()}
     while parents:
         found |= parents
@@ -141,7 +141,7 @@ def _below(stats: dict[int, list[str]]) -> set[int]:
 
 
 def sgemm_rate() -> float:
-    """Return the float32 operations a second of this machine's own matrix product, all cores."""
+    """Return how many float32 operations per second numpy's matrix product makes here, on all cores."""
     size = 4096
     generator = np.random.default_rng(0)
     left = generator.normal(size=(size, size)).astype(np.float32)
@@ -150,7 +150,7 @@ def sgemm_rate() -> float:
 
 
 def peak_memory() -> float:
-    """Return the most memory this process has held, in megabytes."""
+    """Return the peak memory of this process, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage would count the process that started this one
         return _most_held(status)
@@ -159,9 +159,9 @@ def peak_memory() -> float:
 
 def _most_held(status: Path) -> float:
     found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="utf-8"))
-    return int(found[1]) / 1024 if found else 0.0  # that of the system, or one that has just ended, holds none
+    return int(found[1]) / 1024 if found else 0.0  # processes of the kernel, and those that have just ended, have none
 
 
 def peak_memory_of_children() -> float:
-    """Return the most memory that any process which this one started has held, in megabytes."""
+    """Return the peak memory of any child of this process, in megabytes."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

@@ -1,6 +1,6 @@
 """Deliberately wrong builds of every mechanism, which the audit must find: ``python -m benchmarks.mutants``.
 
-A mutant that survives is a fault the audit misses; the command then exits with 1.
+A mutant that survives is a fault that the audit misses. The command then exits with 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _space(kind: str) -> Space:
 
 
 def convict(mutant: Mutant) -> Verdict:
-    """Audit a mutant at the small size that the suite uses, and at smaller ones first, which convict most of them."""
+    """Audit a mutant at the small size that the suite uses, after smaller ones, which convict most mutants."""
     kind, options, made = (
         mutant.kind,
         mutant.options,
@@ -47,7 +47,7 @@ def convict(mutant: Mutant) -> Verdict:
 
 
 def main() -> None:
-    """Audit every mutant and print who was convicted of what, then the table of mechanisms and mistakes."""
+    """Audit every mutant, print who was convicted of what, and then the table of mechanisms and mistakes."""
     started, survivors = time.perf_counter(), 0
     print(f"{'mechanism':<18} {'mutant':<26} {'verdict':<9} {'allowed':>9} {'found':>9}  what gave it away")
     named = [(mutant.kind.name, mutant.kind.__name__, mutant) for mutant in MUTANTS]

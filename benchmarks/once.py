@@ -1,14 +1,14 @@
-"""What drawing equal words once gives away, and what drawing them each time: the same texts, the same attackers.
+"""What drawing equal words once gives away, and what drawing each time does: the same texts, the same attackers.
 
 python -m benchmarks.once reviews.csv --column text --texts 100 --reference 6000 -e 4 -e 6
 python -m benchmarks.once reviews.csv --column text --texts 100 --network -e 4 -e 6
 
-Some texts of the file are attacked, each a record. Others tell the attackers how frequent words are and which follow
-which (a bigram model); with --network they know public text instead, through the network of the context reader. An
-attacker either knows which places of a record hold the same word, guesses it from the draws (a word is likelier where
-other places of the record are likely to hold it), or ignores it. Context is that of each place, all others summed out;
-that of several places is multiplied, and of the network, whose answers for a text rest on the same words, averaged.
-Minutes.
+Some texts of the file are attacked; each is a record. The others teach the attackers how frequent words are and which
+follow which (a bigram model). With --network, the attackers know public text instead, through the network of the
+context reader. An attacker knows which places of a record hold the same word, guesses it from the draws (a word is
+likelier if other places of the record are likely to hold it), or ignores it. The context of each place is used with all
+other places summed out. Contexts of several places are multiplied; those of the network are averaged, because its
+answers for a text rest on the same words. Takes minutes.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from wordveil.reading.ngrams import BigramDecoder, NgramModel
 from wordveil.reading.places import Places, Words
 from wordveil.reading.priors import make_prior
 
-_LONGEST = 2500  # characters of a text: longer ones take long
-_STRETCH = 64  # words that are decoded together
-_RECUR = 0.3  # how likely a place is thought to hold a word of another place of its record
+_LONGEST = 2500  # characters of a text; longer ones are slow
+_STRETCH = 64  # words to decode together
+_RECUR = 0.3  # the assumed probability that a place holds a word of another place of its record
 _LEAST = 1e-300
-_CANDIDATES = 5000  # words that the network looks for the original among
+_CANDIDATES = 5000  # words among which the network looks for the original
 
 Floats = NDArray[np.float64]
 Hits = NDArray[np.bool_]
@@ -53,16 +53,16 @@ def texts_of(path: Path, column: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of each veiled place, in logarithms over the vocabulary."""
+    """What is known about each veiled place, as logarithms over the vocabulary."""
 
     context: NDArray[np.float32]  # from the words around it
     output: Floats  # from its own draw
     frequency: Floats  # the same for all places
-    adds_up: bool  # whether contexts of several places are multiplied, or averaged
+    adds_up: bool  # whether contexts of several places are multiplied; otherwise they are averaged
 
 
 def by_network(reader: wordveil.Reader, original: Places, drawn: NDArray[np.int64]) -> Evidence:
-    """Look at the veiled words of a text through the network of a reader, which is told which words are veiled."""
+    """Look at the veiled words of a text through a reader's network, given which words are veiled."""
     law, size = reader.mechanism.law(), len(reader.mechanism.space)
     ids = original.ids.copy()
     ids[original.veiled] = drawn
@@ -106,14 +106,14 @@ def _stretches(words: Words) -> Iterator[slice]:
 
 
 def ignoring(told: Evidence, originals: NDArray[np.int64], *, context: bool) -> Hits:
-    """Guess every place by itself."""
+    """Guess every place separately."""
     return np.asarray(((told.context if context else told.frequency) + told.output).argmax(axis=1) == originals)
 
 
 def knowing(
     told: Evidence, originals: NDArray[np.int64], groups: list[NDArray[np.int64]], *, context: bool, once: bool
 ) -> Hits:
-    """Guess the places of each group together: one draw if it was drawn once, else all."""
+    """Guess the places of each group together: from one draw if it was drawn once, otherwise from all."""
     hits = np.zeros(len(originals), dtype=np.bool_)
     for group in groups:
         belief = told.output[group[:1] if once else group].sum(axis=0) + told.frequency
@@ -125,7 +125,7 @@ def knowing(
 
 
 def guessing(told: Evidence, originals: NDArray[np.int64]) -> Hits:
-    """Guess every place, with the words that other places of the record seem to hold as likelier."""
+    """Guess every place, taking words that other places of the record seem to hold as likelier."""
     alone = told.context - told.frequency + told.output
     prior: Any = told.frequency
     for _ in range(4):
@@ -140,7 +140,7 @@ def guessing(told: Evidence, originals: NDArray[np.int64]) -> Hits:
 def attack(
     made: Mechanism[Any], texts: list[str], look: Callable[[str, NDArray[np.int64]], Evidence]
 ) -> dict[str, dict[str, list[Hits]]]:
-    """Veil texts each time and once a record, and return which of their words each attacker finds, text by text."""
+    """Veil texts each time and once per record. Return which of their words each attacker finds, text by text."""
     entropy = Entropy(5)
     found: dict[str, dict[str, list[Hits]]] = {}
     for text in texts:

@@ -1,4 +1,4 @@
-"""The table as people read it, the page of the documentation, and its picture."""
+"""Formats the table, and writes the page of the documentation and its picture."""
 
 from __future__ import annotations
 
@@ -137,14 +137,14 @@ made only from the vocabulary and sees only the noisy point, so whatever it retu
 
 
 def figure(value: float | None) -> str:
-    """Write a figure as people read it."""
+    """Format a figure."""
     if value is None:
         return "-"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def cells(row: Row) -> list[str]:
-    """Write a row as people read it."""
+    """Format a row."""
     peers = ", ".join(f"{name} {figure(rate)}" for name, rate in row.peers.items()) or figure(row.peer)
     return [
         row.job,
@@ -162,7 +162,7 @@ def cells(row: Row) -> list[str]:
 
 
 def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]], folder: Path) -> str:
-    """Write the page; `folder` is where it will lie, beside its picture and the figures of the GPU."""
+    """Return the page. `folder` is where it will be, beside its picture and the figures of the GPU."""
     parts = [
         _HEAD,
         ", ".join(f"{key} {value}" for key, value in about.items()),
@@ -208,7 +208,7 @@ def _growth_text(curves: list[dict[str, Any]]) -> str:
 
 
 def growth_table(curves: list[dict[str, Any]]) -> str:
-    """Write the curves as a table."""
+    """Return the curves as a table."""
     rows = [
         [
             curve["mechanism"],
@@ -230,7 +230,7 @@ def _slope(exponent: float | None) -> str:
 
 
 def picture(curves: list[dict[str, Any]], folder: Path) -> None:
-    """Draw the curves, a panel for each thing that grows."""
+    """Draw the curves, with a panel for each thing that grows."""
     from wordveil.extras import new_figure, save  # noqa: PLC0415 - matplotlib is slow to load
 
     drawing: Figure = new_figure(4.0 * len(AXES), 7.0)

@@ -1,10 +1,10 @@
-"""The peers on the same work: each in an environment of its own, through the interface that its users have.
+"""The peers on the same work: each in its own environment, through the interface that its users have.
 
-- mldp-text takes one word a call.
-- pypantera takes a table of texts; it compares all words of a text with all vectors at once, which takes
-  V·d numbers of memory a word, so texts of four words are given.
+- mldp-text takes one word per call.
+- pypantera takes a table of texts. It compares all words of a text with all vectors at once, which takes V·d numbers
+  of memory per word, so it gets texts of four words.
 - dp-diffractor takes a list of texts.
-- numpy, one word a call: what the papers' own code does, noise, distances to every vector and an argmin.
+- numpy takes one word per call and does what the papers' own code does: noise, distances to every vector, an argmin.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from wordveil.spaces.files import write_vectors
 
 __all__ = ["PEERS", "Rates", "environment", "numpy_rates", "rate_of", "rates_of", "settings"]
 
-#: Words a second of each mechanism, or why it does not run.
+#: Words per second of each mechanism, or why it does not run.
 Rates = dict[str, float | str]
 
-#: The packages that run without a network, and the functions of `benchmarks.peer_calls` that call them.
+#: The packages that run without a network, with the functions of `benchmarks.peer_calls` that call them.
 PEERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "mldp-text": (
         "0.1.2",
@@ -47,19 +47,19 @@ _FORMATS = {"mldp-text": "word2vec-binary", "pypantera": "glove", "dp-diffractor
 
 
 def rates_of(peer: str, space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str = "wall") -> Rates:
-    """Return words a second of each of a peer's mechanisms on our vocabulary, or why it does not run."""
+    """Return words per second of each of a peer's mechanisms on our vocabulary, or why it does not run."""
     return {name: rate_of(peer, name, space, words, epsilon, clock) for name in PEERS[peer][1]}
 
 
 def rate_of(
     peer: str, name: str, space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str
 ) -> float | str:
-    """Return that of one mechanism."""
+    """Return the same for one mechanism."""
     return _timed(environment(peer), name, settings(peer, space, epsilon), words, clock)
 
 
 def numpy_rates(space: EuclideanSpace, words: Sequence[str], epsilon: float, clock: str = "wall") -> Rates:
-    """Return words a second of plain numpy, one word a call."""
+    """Return words per second of plain numpy, with one word per call."""
     path = _folder(".data") / f"{space.name.replace(' ', '-')}.npz"
     np.savez(path, matrix=space.matrix, words=np.array(space.vocabulary.words))
     found = {"PEER_VECTORS": str(path), "PEER_EPSILON": str(epsilon)}
@@ -68,7 +68,7 @@ def numpy_rates(space: EuclideanSpace, words: Sequence[str], epsilon: float, clo
 
 
 def environment(peer: str) -> Path:
-    """Return the interpreter that has a peer, which is installed if it is not there yet."""
+    """Return the interpreter that has a peer. Install the peer if it is not there yet."""
     home = _HERE / f".peer-{peer}"
     python = home / "bin" / "python"
     if not python.exists():
@@ -78,10 +78,10 @@ def environment(peer: str) -> Path:
 
 
 def settings(peer: str, space: EuclideanSpace, epsilon: float) -> dict[str, str]:
-    """Return the variables that tell `benchmarks.peer_calls` what to call, with the embedding written to a file."""
+    """Return the variables that tell `benchmarks.peer_calls` what to call. Writes the embedding to a file."""
     folder = _folder(f".peer-{peer}")
     name = f"vectors-{len(space)}-{space.dimension}"
-    # One thread each: on a busy machine those of a matrix product wait for one another, and waiting counts as work.
+    # One thread each: on a busy machine, the threads of a matrix product wait for one another, and waiting counts.
     found = {"PEER_EPSILON": repr(float(epsilon)), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     if peer == "dp-diffractor":
         home = _folder(f".peer-{peer}", name)
@@ -95,7 +95,7 @@ def settings(peer: str, space: EuclideanSpace, epsilon: float) -> dict[str, str]
 
 
 def _stand_in_for_downloads(folder: Path) -> None:
-    """Write what dp-diffractor would have NLTK fetch: a sentence splitter that knows no abbreviation, no stop words."""
+    """Write what dp-diffractor would download from NLTK: a sentence splitter without abbreviations, no stop words."""
     tables = folder / "tokenizers" / "punkt_tab" / "english"
     tables.mkdir(parents=True, exist_ok=True)
     for name in ("collocations.tab", "sent_starters.txt", "abbrev_types.txt", "ortho_context.tab"):

@@ -1,8 +1,8 @@
-"""What is called in a peer's own environment, which has no wordveil: its mechanisms, through what it offers its users.
+"""What is called in a peer's own environment, without wordveil: its mechanisms, through the interface for its users.
 
-The audit names one of these functions; ``python -m benchmarks.peer_calls FUNCTION`` times one on the words that it
-reads. ``$PEER_VECTORS`` is the embedding and ``$PEER_EPSILON`` the ε. Options are the packages' defaults, but for the
-vocabulary.
+The audit names one of these functions. ``python -m benchmarks.peer_calls FUNCTION`` times one on the words that it
+reads. ``$PEER_VECTORS`` is the embedding and ``$PEER_EPSILON`` the ε. Options are the packages' defaults, except for
+the vocabulary.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: Texts of so many words are given to what takes texts: pypantera holds V·d numbers for each word of a text.
+#: How many words a text has for a package that takes texts: pypantera holds V·d numbers for each word of a text.
 TOGETHER = 4
 _SECONDS = 3.0  # of processor time
 _PATIENCE = 120.0  # seconds by the clock
@@ -33,7 +33,7 @@ def _vectors() -> str:
     return os.environ["PEER_VECTORS"]
 
 
-# mldp-text takes one word a call.
+# mldp-text takes one word per call.
 
 
 @functools.cache
@@ -122,7 +122,7 @@ def pypantera_custext(texts: list[str]) -> list[str]:
     return _obfuscated("SamplingPerturbationMechanism.custext", "CusText", texts)
 
 
-# dp-diffractor takes a list of texts. It downloads embeddings and word lists, unless it finds them in its folders.
+# dp-diffractor takes a list of texts. It downloads embeddings and word lists unless it finds them in its folders.
 
 
 @functools.cache
@@ -136,7 +136,7 @@ def _diffractor(method: str) -> Any:
 
 
 def _seed() -> dict[str, int]:
-    """Return another seed for each process where that is asked for; 42, the default, would make all draws alike."""
+    """Return a new seed for each process if that is asked for. The default, 42, would make all draws equal."""
     return {"seed": int.from_bytes(os.urandom(4), "big")} if os.environ.get("PEER_SEED") == "fresh" else {}
 
 
@@ -197,7 +197,7 @@ def _cpu() -> float:
 
 
 def timed(function: Callable[[Any], Any], words: list[str]) -> dict[str, float]:
-    """Return how many words a second a function replaces, by the clock and by the processor."""
+    """Return how many words per second a function replaces, by the clock and by the processor."""
     together = function.__annotations__.get("texts") is not None
     each = TOGETHER if together else 1
     calls = [words[start : start + each] for start in range(0, len(words) - each + 1, each)]
@@ -211,15 +211,15 @@ def timed(function: Callable[[Any], Any], words: list[str]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Time the function that is named, on the words of standard input."""
+    """Time the named function on the words from standard input."""
     words = json.load(sys.stdin)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             found: dict[str, Any] = timed(globals()[sys.argv[1]], words)
-    except Exception as error:  # noqa: BLE001 - whatever a package raises, it does not run
+    except Exception as error:  # noqa: BLE001 - whatever it raises, the package does not run
         found = {"failed": type(error).__name__}
     print(json.dumps(found), flush=True)
-    os._exit(0)  # a pool of processes that is left open would wait for itself
+    os._exit(0)  # a pool of processes that a package leaves open would wait for itself
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ python -m benchmarks.peers                           # everything: half an hour 
 python -m benchmarks.peers pypantera                 # one of them
 python -m benchmarks.peers --markdown docs/peers.md  # also as a page of the documentation
 
-What is measured of a mechanism is kept in a file of its own, so that a run that was stopped goes on where it was. With
-`--afresh all` everything is measured again, with `--afresh audits` the audits alone. Times are of the processor: on a
-busy machine a run takes longer, and finds the same.
+The measurements of each mechanism are kept in a file, so that a stopped run continues where it was. `--afresh all`
+measures everything again, and `--afresh audits` only the audits. Times are processor times: on a busy machine a run
+takes longer, and finds the same.
 
-Each package is installed in an environment of its own and called as its users call it. It is audited against what it
-claims; an attacker and a reader, who know the mechanism from draws of their own, look at what comes out of it; and its
-speed is measured. The same is done with our mechanism of the same name at the same ε, and with `graph` at the ε where
-the attacker is right as often.
+Each package is installed in its own environment and called as its users call it. It is audited against what it claims.
+An attacker and a reader, who know the mechanism from draws of their own, look at its output. And its speed is measured.
+The same is done with our mechanism of the same name at the same ε, and with `graph` at the ε where the attacker is
+right as often.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from wordveil.spaces import EuclideanSpace, Space
 from wordveil.text import tokenise
 from wordveil.text.selection import stop_words
 
-_WORDS = 200  # that are attacked and read
+_WORDS = 200  # to attack and read
 _LEARNT, _TESTED = 20, 10  # draws of each
 _AUDITED = 6.0  # ε, on the plane
 _LOCAL = 2.0
@@ -58,7 +58,7 @@ _PARTS = Path(__file__).parent / ".data" / "peers"
 
 @dataclass(frozen=True)
 class Same:
-    """A mechanism of ours that a peer's should be the same as."""
+    """A mechanism of ours that should be the same as a peer's."""
 
     name: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -82,7 +82,7 @@ _SAME = {
 }
 
 
-#: How each is claimed, in brief.
+#: The claims, in brief.
 _CLAIMS = {
     "euclidean": "ε per unit of distance",
     "mahalanobis": "ε per unit of its own distance",
@@ -93,12 +93,12 @@ _CLAIMS = {
 
 @dataclass
 class Seen:
-    """What an attacker and a reader get from what a mechanism gives for words."""
+    """What an attacker and a reader get from a mechanism's outputs."""
 
     epsilon: float
     attacker: float  # how often the word is guessed
-    reader: float  # which share of the words' vectors is recovered
-    kept: float  # how many words come out as they went in
+    reader: float  # the share of the words' vectors that is recovered
+    kept: float  # the share of words that stay the same
 
 
 @dataclass
@@ -111,18 +111,18 @@ class Row:
     ours: str
     claim: str = ""
     verdict: str = "does not run"
-    unknown: str = "-"  # what becomes of words that it does not know
-    fresh: str = "-"  # whether its random numbers come again
-    draw: str = "-"  # the verdict but for these two
+    unknown: str = "-"  # what happens to words that it does not know
+    fresh: str = "-"  # whether its random numbers are fresh
+    draw: str = "-"  # the verdict apart from these two
     rate: float | str = ""
     our_rate: float = 0.0
     theirs: Seen | None = None
     same: Seen | None = None
     graph: Seen | None = None
     remarks: list[str] = field(default_factory=list)
-    calls: int = 0  # that the audit made
+    calls: int = 0  # made by the audit
     date: str = ""
-    load: float = 0.0  # of the machine, meanwhile
+    load: float = 0.0  # of the machine meanwhile
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Row:
@@ -135,10 +135,10 @@ Draw = Callable[[Sequence[str]], Sequence[str]]
 
 
 def seen_by(draw: Draw, space: EuclideanSpace, epsilon: float) -> Seen:
-    """Let an attacker and a reader learn from draws, and see what they get from others.
+    """Let an attacker and a reader learn from some draws, and see what they get from others.
 
     Both know how often each word is used (the Zipf-Mandelbrot law of its rank), and have seen 20 draws of each word.
-    The attacker guesses the likeliest word; the reader takes the mean vector of what may stand behind an output.
+    The attacker guesses the likeliest word. The reader takes the mean vector of the words that may be behind an output.
     """
     words, count = space.vocabulary.words, len(space)
     prior = 1.0 / (np.arange(count) + 2.7)
@@ -148,10 +148,10 @@ def seen_by(draw: Draw, space: EuclideanSpace, epsilon: float) -> Seen:
     where = where.reshape(drawn.shape)
     table = np.zeros((count, len(outputs)))
     np.add.at(table, (np.arange(count)[:, None], where[:, :_LEARNT]), 1.0)
-    # What was not seen in twenty draws may still be: half a draw, spread over the outputs of all words.
+    # What was not seen in twenty draws may still occur: add half a draw, spread over the outputs of all words.
     table += 0.5 * (prior @ table / _LEARNT)
     behind = prior[:, None] * table / table.sum(axis=1, keepdims=True)
-    behind = np.where(behind.any(axis=0), behind, prior[:, None])  # what was never seen says nothing
+    behind = np.where(behind.any(axis=0), behind, prior[:, None])  # an output never seen before says nothing
     behind /= behind.sum(axis=0)
     fresh = where[:, _LEARNT:]
     right = behind.argmax(axis=0)[fresh] == np.arange(count)[:, None]
@@ -165,7 +165,7 @@ def seen_by(draw: Draw, space: EuclideanSpace, epsilon: float) -> Seen:
 
 
 def ours(name: str, space: EuclideanSpace, epsilon: float, **options: Any) -> Seen:
-    """Return the same of a mechanism of ours."""
+    """Return the same for a mechanism of ours."""
     made, words = mechanism(name, space, epsilon=epsilon, **options), space.vocabulary
 
     def draw(texts: Sequence[str]) -> list[str]:
@@ -220,7 +220,7 @@ def audited(row: Row, start: Callable[[EuclideanSpace, float], Program], plane: 
 
 
 def _part(found: Finding) -> str:
-    """Return what a finding is about: words that are unknown as they are written, random numbers, or the draw."""
+    """Return what a finding is about: words unknown as they are written, random numbers, or the draw."""
     kind = found.case.kind if found.case else ""
     if kind in ("raw", "guess") or found.about.startswith("known words"):
         return "raw"
@@ -236,7 +236,7 @@ def _claim(row: Row, plane: EuclideanSpace, epsilon: float, listed: Callable[[],
 
 
 def spoken_list(peer: str, plane: EuclideanSpace, epsilon: float) -> TableSpace:
-    """Return the list that dp-diffractor makes of some words, with the steps along it as distance."""
+    """Return the list that dp-diffractor makes of some words, with the steps along it as distances."""
     with variables(settings(peer, plane, epsilon)):
         target = Program("benchmarks.peer_calls:diffractor_list", "word", 120.0, python=environment(peer))
         (told,) = target.call(["the"])
@@ -248,7 +248,7 @@ def spoken_list(peer: str, plane: EuclideanSpace, epsilon: float) -> TableSpace:
 
 @contextmanager
 def variables(values: dict[str, str]) -> Any:
-    """Set environment variables for a while: the processes of an audit inherit them."""
+    """Set environment variables for the block, so that the processes of an audit inherit them."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -262,7 +262,7 @@ def variables(values: dict[str, str]) -> Any:
 
 
 def examine(peer: str, call: str, spaces: dict[str, EuclideanSpace], seconds: float, console: Console) -> Row:
-    """Examine a mechanism of a package."""
+    """Examine one mechanism of a package."""
     version, same = PEERS[peer][0], _SAME[call]
     text = tokenise(million_words().read_text(encoding="utf-8")[:40_000]).keys
     large = spaces["medium" if peer == "dp-diffractor" else "large"]
@@ -282,7 +282,7 @@ def examine(peer: str, call: str, spaces: dict[str, EuclideanSpace], seconds: fl
 
 
 def spoken(row: Row) -> Callable[[EuclideanSpace, float], Program]:
-    """Return what starts a mechanism of a package on a space."""
+    """Return a function that starts a mechanism of a package on a space."""
 
     def start(space: EuclideanSpace, epsilon: float) -> Program:
         os.environ.update(settings(row.package, space, epsilon))
@@ -293,7 +293,7 @@ def spoken(row: Row) -> Callable[[EuclideanSpace, float], Program]:
 
 
 def audit_again(row: Row, spaces: dict[str, EuclideanSpace], seconds: float) -> None:
-    """Audit a mechanism, and forget what an earlier audit found."""
+    """Audit a mechanism, forgetting what an earlier audit found."""
     row.unknown = row.fresh = row.draw = "-"
     row.remarks = []
     with variables(settings(row.package, spaces["plane"], _AUDITED)):
@@ -309,7 +309,7 @@ def kept(
     afresh: str = "",
     audit: Callable[[Row], None] = lambda _: None,
 ) -> Row:
-    """Return what was measured of a mechanism, in this run or in one that was stopped; `afresh` is measured again."""
+    """Return what was measured of a mechanism, in this run or an earlier one. `afresh` says what to measure again."""
     path = _PARTS / f"{call}-{PEERS[peer][0]}-{seconds:g}.json"
     row = Row.from_dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() and afresh != "all" else None
     if row is None:
@@ -327,7 +327,7 @@ def today() -> str:
 
 
 def attacked(row: Row, start: Callable[[EuclideanSpace, float], Program], space: EuclideanSpace, same: Same) -> None:
-    """Attack and read what a peer gives, what our mechanism gives at the same ε, and `graph` at the same success."""
+    """Attack and read a peer's output, that of our mechanism at the same ε, and that of `graph` at the same success."""
     row.same = at_level(same.name, space, _LEVEL, **same.options)
     with variables({**settings(row.package, space, row.same.epsilon), "PEER_SEED": "fresh"}):
         target = start(space, row.same.epsilon)
@@ -339,7 +339,7 @@ def attacked(row: Row, start: Callable[[EuclideanSpace, float], Program], space:
 
 
 def vocabularies() -> dict[str, EuclideanSpace]:
-    """Return the spaces of the run: all words, some, and those that are attacked, also on a plane."""
+    """Return the spaces of the run: all words, some of them, and the attacked ones, also on a plane."""
     whole = load_space("glove-50k")
     stop = stop_words()
     words = whole.vocabulary.words

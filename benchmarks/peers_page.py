@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-#: Packages on PyPI that privatise text, or are named as if, and do not run here; read in their sources.
+#: Packages on PyPI that privatise text, or whose names suggest it, and that do not run here. We read their sources.
 _NOT_RUN = (
     ("dpmlm", "1.3.0", "loads a masked language model by its name from a network when it is made"),
     ("privfill", "0.1.0", "loads a sequence-to-sequence model by its name from a network when it is made"),
@@ -127,17 +127,17 @@ def page(rows: Sequence[Row], about: dict[str, Any], seconds: float) -> str:
 
 
 def _span(values: Sequence[str]) -> str:
-    """Return the first and the last of some values, or the only one."""
+    """Return the first and last of some values, or the only one."""
     return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
 
 
 def _called(row: Row) -> str:
-    """Return what the package's mechanism is called."""
+    """Return the name of the package's mechanism."""
     return row.call.removeprefix("mldp_text_").removeprefix("pypantera_").removeprefix("diffractor_")
 
 
 def _some(things: Sequence[str]) -> str:
-    """Name the first three of some things."""
+    """Return the first three of some things, and how many more there are."""
     more = f" and {len(things) - 3} more" if len(things) > 3 else ""
     return ", ".join(things[:3]) + more
 

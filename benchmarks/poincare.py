@@ -1,12 +1,12 @@
-"""``python -m benchmarks.poincare``: what docs/hyperbolic.md says in figures.
+"""``python -m benchmarks.poincare``: the figures of docs/hyperbolic.md.
 
 python -m benchmarks.poincare mammals --wordnet FOLDER
 python -m benchmarks.poincare dimensions --wordnet FOLDER --spaces FOLDER [--only 5-4 ...]
 python -m benchmarks.poincare generalising --wordnet FOLDER --data FOLDER
 
-FOLDER of --wordnet holds WordNet's database files (Debian's package wordnet-base puts them into /usr/share/wordnet),
-that of --data a folder snips with the seven intents of the Snips 2017 benchmark. Every row is printed as JSON as soon
-as it is known.
+FOLDER of --wordnet holds WordNet's database files (Debian's package wordnet-base puts them into /usr/share/wordnet).
+FOLDER of --data has a folder snips with the seven intents of the Snips 2017 benchmark. Every row is printed as JSON as
+soon as it is known.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which dimension and sharpness of the bundled Poincaré space serve best at equal adversary success.
+"""Which dimension and sharpness of the bundled Poincaré space are best at equal success of the attacker.
 
-Trains what is not there yet, and prints a row for each space and mechanism. For `hyperbolic` the noise is fixed a
-little above the least epsilon, and the move towards the origin is set so that the adversary is right a quarter of the
-time; for `exponential` with the prior ``general`` the epsilon is.
+Trains what is not there yet, and prints a row for each space and mechanism. For `hyperbolic`, the noise is fixed
+slightly above the least epsilon, and the move towards the origin is set so that the attacker is right a quarter of the
+time. For `exponential` with the prior ``general``, the epsilon is set in this way.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wordveil.text.lookup import BaseForms
 
 __all__ = ["GRID", "SPARE", "rows", "training_pairs"]
 
-#: Dimensions, and the sharpnesses tried in each.
+#: Dimensions, and the sharpnesses to try in each.
 GRID: dict[int, tuple[float, ...]] = {
     2: (1.5, 2, 3),
     3: (1.5, 2, 3),
@@ -32,7 +32,7 @@ GRID: dict[int, tuple[float, ...]] = {
     50: (2, 4, 8),
     100: (4, 8),
 }
-#: How far above its least value the epsilon of `hyperbolic` is.
+#: How far the epsilon of `hyperbolic` is above its least value.
 SPARE = 0.5
 GUESSED = 0.25
 
@@ -44,7 +44,7 @@ def training_pairs(wordnet: WordNet) -> Pairs:
 
 
 def open_or_train(folder: Path, wordnet: WordNet, dimension: int, sharpness: float) -> PoincareSpace:
-    """Open one space of the grid, trained now if it was not before."""
+    """Open one space of the grid. Train it first if necessary."""
     target = folder / f"{dimension}-{sharpness:g}"
     if not is_poincare_folder(target):
         pairs = training_pairs(wordnet)

@@ -1,4 +1,4 @@
-"""How often a replacement is more general, a sibling, or unrelated, on the nouns of the Snips slots."""
+"""How often a replacement is more general, a sibling, or unrelated, for the nouns of the Snips slots."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Make = Callable[[float], Mechanism[Any]]
 
 
 def slot_nouns(folder: Path, wordnet: WordNet, vocabulary: Vocabulary) -> Counter[str]:
-    """Count the nouns of the slots of Snips that a vocabulary of base forms has."""
+    """Count the nouns of the slots of Snips that are in a vocabulary of base forms."""
     lookup, left_alone, found = Lookup(vocabulary), stop_words(), Counter[str]()
     for path in sorted(folder.glob("*/train_*_full.json")):
         intents = json.loads(path.read_bytes().decode("latin-1" if "PlayMusic" in path.name else "utf-8"))
@@ -49,7 +49,7 @@ def slot_nouns(folder: Path, wordnet: WordNet, vocabulary: Vocabulary) -> Counte
 
 
 def rows(wordnet: WordNet, snips: Path, space: PoincareSpace) -> Iterator[dict[str, Any]]:
-    """Measure each mechanism at the setting at which a quarter of all words of the vocabulary stay."""
+    """Measure each mechanism at the setting where a quarter of all words of the vocabulary stay."""
     counts = slot_nouns(snips, wordnet, space.vocabulary)
     ids = np.array([space.vocabulary.id(word) for word in counts])
     weights = np.array(list(counts.values()), dtype=np.float64)
@@ -105,7 +105,7 @@ def _stay_at(make: Make, value: float) -> float:
 
 
 def _stay(mechanism: Mechanism[Any], words: int = 400) -> float:
-    """Return how often words stay: exactly where that is known, from draws elsewhere."""
+    """Return how often words stay: exactly if that is known, otherwise from draws."""
     space: Space = mechanism.space
     some = np.random.default_rng(0).choice(len(space), min(words, len(space)), replace=False)
     if isinstance(mechanism, ExponentialMechanism):

@@ -19,7 +19,7 @@ __all__ = ["rows"]
 _HOME = Path(__file__).parent / ".peer"
 _DIMENSION = 5
 _EPOCHS = 60
-# gensim's default rate, and the one at which we found it best
+# gensim's default rate, and the best one we found
 _RATES = (0.1, 0.5)
 
 _SCRIPT = """
@@ -40,7 +40,7 @@ print(json.dumps({"seconds": seconds, "points": dict(zip(names, points))}))
 
 
 def _gensim(pairs: Pairs, rate: float) -> tuple[float, float]:
-    """Train gensim's model for its 50 epochs and return seconds and mean average precision."""
+    """Train gensim's model for its 50 epochs. Return the seconds and the mean average precision."""
     python = _HOME / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(_HOME)], check=True)
@@ -56,7 +56,7 @@ def _gensim(pairs: Pairs, rate: float) -> tuple[float, float]:
 
 
 def rows(wordnet: WordNet) -> Iterator[dict[str, Any]]:
-    """Train both and say how long ours took to be as good."""
+    """Train both, and report how long ours takes to be as good."""
     pairs = synset_pairs(wordnet).below("mammal.n.01")
     seen: list[Progress] = []
     train(pairs, Training(dimension=_DIMENSION, epochs=_EPOCHS), device="cpu", evaluate_every=1, tell=seen.append)

@@ -1,11 +1,11 @@
-"""How long reading a release takes: the table, a release by it, the frequencies of a population, and a text in context.
+"""How long reading a release takes: the table, a release read with it, a population's frequencies, and context.
 
 python -m benchmarks.reading                   # all of it, on glove-50k with graph, ε = 4
 python -m benchmarks.reading --words 100000    # a smaller release
 python -m benchmarks.reading --only context    # one of: table, population, context
-python -m benchmarks.reading --data FOLDER     # short texts of the data sets, where made-up ones stand otherwise
+python -m benchmarks.reading --data FOLDER     # short texts of the data sets instead of made-up ones
 
-Each figure is given in seconds of the clock and of the processor: on a busy machine only the second says anything.
+Each figure is given in seconds of the clock and of the processor. On a busy machine, only the second means anything.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Clock:
         most: float | None = None,
         least: float | None = None,
     ) -> Found:
-        """Do the work; `most` is how many seconds it may take, `least` how many words a second it must read."""
+        """Do the work. `most` is how many seconds it may take, `least` how many words per second it must read."""
         clock, processor = time.perf_counter(), time.process_time()
         found = work()
         clock, processor = time.perf_counter() - clock, time.process_time() - processor
@@ -72,7 +72,7 @@ class Clock:
 
 
 def made_up(mechanism: wordveil.Mechanism[Any], words: int, each: int = _TEXT) -> list[str]:
-    """Make texts up whose words are as frequent as in the space, a third of them function words."""
+    """Make up texts with words as frequent as in the space, a third of them function words."""
     generator = np.random.default_rng(0)
     chances = np.exp(log_prior(mechanism.space, "frequency"))
     ids = generator.choice(len(chances), size=words, p=chances / chances.sum())
@@ -100,14 +100,14 @@ def short_texts(data: Path | None) -> list[str]:
 
 
 def time_table(clock: Clock, mechanism: wordveil.Mechanism[Any], words: int) -> None:
-    """Time the table, the first time and from the cache, and a long release by it."""
+    """Time the table, at first and from the cache, and reading a long release with it."""
     rows = speeches()
     per_pass = sum(len(row.split()) for row in rows)
     long = veiled(mechanism, list(itertools.chain(*itertools.repeat(rows, max(1, words // per_pass)))))
     count = sum(len(text.split()) for text in long)
     sentence = ["The committee met in Paris."]
     clock("a sentence, without a table", lambda: wordveil.Reader(mechanism).transform(sentence))
-    # so many different words make the reader compute its whole table, and keep it
+    # with so many different words, the reader computes its whole table and keeps it
     clock("the table, and a release by it", lambda: wordveil.Reader(mechanism).transform(long), words=count, most=60)
     reader = wordveil.Reader(mechanism)
     clock("a sentence, the table from the cache", lambda: reader.transform(sentence), most=1)
@@ -116,7 +116,7 @@ def time_table(clock: Clock, mechanism: wordveil.Mechanism[Any], words: int) -> 
 
 
 def time_population(clock: Clock, mechanism: wordveil.Mechanism[Any], words: int) -> None:
-    """Time the frequencies of a release of so many words, and reading it."""
+    """Time fitting the frequencies of a release with this many words, and reading it."""
     texts = veiled(mechanism, made_up(mechanism, words))
     reader = wordveil.Reader(mechanism, kind="population")
     clock(f"population of {words:,} words, fitted", lambda: reader.fit(texts), most=120 * words / 1e6)
@@ -124,7 +124,7 @@ def time_population(clock: Clock, mechanism: wordveil.Mechanism[Any], words: int
 
 
 def time_context(clock: Clock, mechanism: wordveil.Mechanism[Any], texts: Sequence[str], count: int) -> None:
-    """Time fitting a network on so many short texts, and reading by it."""
+    """Time fitting a network on this many short texts, and reading with it."""
     import torch  # noqa: PLC0415 - an extra, and slow to import
 
     repeated = list(itertools.islice(itertools.cycle(texts), count))

@@ -1,4 +1,4 @@
-"""Our mechanisms and the peers' on the same words, vocabulary and ε."""
+"""Our mechanisms and the peers', on the same words, vocabulary and ε."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SAME = {
 
 
 def rivals() -> list[Row]:
-    """Run each mechanism that a peer has too, on words of real text, and the peers on the same words."""
+    """Run each mechanism that a peer also has on words of real text, and the peers on the same words."""
     space = load_space("glove-50k")
     text = tokenise(million_words().read_text(encoding="utf-8")[: 8 * _WORDS]).keys
     words = [word for word in text if word in space.vocabulary][:_WORDS]
@@ -55,7 +55,7 @@ def rivals() -> list[Row]:
 
 
 def approximate() -> list[Row]:
-    """Draw with `laplace` from an approximate index, where it is good enough, against the exact search."""
+    """Draw with `laplace` from an approximate index, if it is good enough, and compare with the exact search."""
     from wordveil.engines import approximately  # noqa: PLC0415 - FAISS is an extra
     from wordveil.errors import WordveilError  # noqa: PLC0415
 

@@ -67,6 +67,6 @@ def workers() -> list[Row]:
 
 
 def _seconds(command: list[str], workers: int) -> float:
-    """Time a command on so many cores, so that one worker does not use two for its matrix products."""
+    """Time a command on this many cores, so that one worker does not use two for its matrix products."""
     taskset = ["taskset", "--cpu-list", f"0-{workers - 1}"] if sys.platform == "linux" else []
     return best_of(2, lambda: subprocess.run([*taskset, *command, "--workers", str(workers)], check=True))

@@ -1,4 +1,4 @@
-"""The service under load, on loopback, the load generator on the same machine.
+"""The service under load on loopback, with the load generator on the same machine.
 
 python -m benchmarks.service
 python -m benchmarks.service --against ../before --workers 1   # processor time an answer, beside that of another tree
@@ -31,7 +31,7 @@ _WORDS = 20
 
 
 def sentences() -> list[str]:
-    """Cut the bundled speeches into pieces of twenty words, so that requests ask for different words."""
+    """Cut the bundled speeches into pieces of twenty words, so that requests contain different words."""
     speeches = Path(wordveil.__file__).parent / "data" / "sotu" / "addresses.csv"
     with speeches.open(newline="", encoding="utf-8") as file:
         words = " ".join(row["text"] for row in csv.DictReader(file)).split()
@@ -40,7 +40,7 @@ def sentences() -> list[str]:
 
 @contextmanager
 def running(workers: int, tree: Path | None = None) -> Iterator[tuple[int, int]]:
-    """Run the service, that of another tree if one is given, and give its port and process."""
+    """Run the service of this tree or another one. Yield its port and process id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -55,7 +55,7 @@ def running(workers: int, tree: Path | None = None) -> Iterator[tuple[int, int]]
                         break
             except (URLError, ConnectionError):
                 time.sleep(0.1)
-        time.sleep(1.0 + workers)  # the other workers, too
+        time.sleep(1.0 + workers)  # for the other workers
         yield port, server.pid
     finally:
         server.terminate()
@@ -63,7 +63,7 @@ def running(workers: int, tree: Path | None = None) -> Iterator[tuple[int, int]]
 
 
 def _family(parent: int) -> Iterator[Path]:
-    """Give the folder of a process, and of those it started."""
+    """Yield the /proc folders of a process and its children."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             parent_of_it = re.search(r"^PPid:\s+(\d+)", (folder / "status").read_text(), re.MULTILINE)
@@ -74,13 +74,13 @@ def _family(parent: int) -> Iterator[Path]:
 
 
 def memory_of(parent: int) -> float:
-    """Return what a process and those it started hold, in MB."""
+    """Return the memory of a process and its children, in MB."""
     held = (re.search(r"^VmRSS:\s+(\d+)", (folder / "status").read_text(), re.MULTILINE) for folder in _family(parent))
     return sum(int(found[1]) for found in held if found) / 1024
 
 
 def seconds_of(parent: int) -> float:
-    """Return the processor time that a process and those it started have taken."""
+    """Return the processor time of a process and its children."""
     ticks = ((folder / "stat").read_text().rpartition(")")[2].split()[11:13] for folder in _family(parent))
     return sum(int(user) + int(system) for user, system in ticks) / os.sysconf("SC_CLK_TCK")
 
@@ -95,7 +95,7 @@ def show(what: str, outcome: Outcome) -> None:
 
 
 async def watch_memory(port: int, process: int, texts: list[str], minutes: float) -> tuple[Outcome, float, float]:
-    """Load the service and return what came back, what it held after a quarter of the time, and the most after that."""
+    """Load the service. Return what came back, its memory after a quarter of the time, and its peak after that."""
     load = asyncio.get_running_loop().create_task(at_rate(port, texts, _WANTED / 2, 60 * minutes))
     seen = []
     step = max(2.0, 6 * minutes)
@@ -110,7 +110,7 @@ async def watch_memory(port: int, process: int, texts: list[str], minutes: float
 
 
 def compare(tree: Path, asked: argparse.Namespace) -> None:
-    """Print the processor time of an answer of this tree and of another, in turns: both suffer what else runs."""
+    """Print the processor time per answer of this tree and another, in turns, so that other work affects both alike."""
     texts, ratios = sentences(), []
     with running(asked.workers) as ours, running(asked.workers, tree) as theirs:
         for port, _ in (ours, theirs):
@@ -137,7 +137,7 @@ def compare(tree: Path, asked: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Measure saturation, half the wanted load, twice saturation, and memory over time."""
+    """Measure saturation, half the target load, twice saturation, and memory over time."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=2, help="processes of the service")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each load")

@@ -1,11 +1,11 @@
 """Graphs of large embeddings: what building one takes, what it finds, and how fast words are drawn on it.
 
-    python -m benchmarks.sizes 50000x100 400000x50 1000000x300   # made up: words around centres, around fewer centres
+    python -m benchmarks.sizes 50000x100 400000x50 1000000x300   # made up: clusters within larger clusters
     python -m benchmarks.sizes --space FILE                      # an embedding of your own
     python -m benchmarks.sizes 100000x300 --json docs/speed-sizes.json  # adds to what the page of speed shows
 
-Every embedding has processes and a cache of its own: one process builds the graph, another draws on it. Times are
-processor seconds, so that other work on the machine counts for little.
+Every embedding has its own processes and cache: one process builds the graph, another draws on it. Times are processor
+seconds, so that other work on the machine hardly counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NEIGHBOURS = 10
 
 
 def make(folder: Path, words: int, dimension: int) -> None:
-    """Write an embedding whose words lie around centres, and those around fewer centres."""
+    """Write an embedding whose words lie around centres, which lie around fewer centres."""
     generator = np.random.default_rng(0)
     fall = (1.0 + np.arange(dimension)) ** -0.25
 

@@ -1,4 +1,4 @@
-"""What a process of the service holds with several mechanisms ready: ``python -m benchmarks.sizing``."""
+"""How much memory a process of the service takes with several mechanisms ready: ``python -m benchmarks.sizing``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from benchmarks.service import memory_of, running, seconds_of, sentences
 from wordveil.client import Client
 
-# What is made before the service is ready, by what it stands for.
+# What to make before the service is ready, by its label.
 _READY = {
     "graph at one ε": ["graph:4"],
     "graph at 8 values of ε": [f"graph:{epsilon}" for epsilon in range(1, 9)],

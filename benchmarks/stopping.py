@@ -1,8 +1,8 @@
-"""Send SIGTERM to a service under load, and look at what became of every request.
+"""Sends SIGTERM to a service under load, and looks at what happened to every request.
 
-Callers send the same text over and over, on connections that stay open, until the service is gone. Each is charged for
-in a ledger before it is answered, so what was charged and not answered is a request that was lost. The mechanism draws
-almost uniformly: two answers that are the same were drawn with the same random numbers.
+Callers send the same text again and again on open connections until the service is gone. A ledger charges each request
+before it is answered, so a request that was charged and not answered was lost. The mechanism draws almost uniformly, so
+two equal answers were drawn with the same random numbers.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from wordveil.service.keys import hash_key, new_key
 
 __all__ = ["Stopped", "stop_under_load"]
 
-_EPSILON = 0.01  # the least that a service allows, and on these words as good as uniform
+_EPSILON = 0.01  # the least that a service allows; on these words practically uniform
 _CALLERS = 16
 _BUDGET = 1e9
 
 
 @dataclass
 class Stopped:
-    """What came of the requests of one run."""
+    """What happened to the requests of one run."""
 
     answers: list[str] = field(default_factory=list)
-    charged: int = 0  # how many requests the ledger knows of
+    charged: int = 0  # requests in the ledger
     outcomes: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0  # how long the service took to stop
-    code: int = 0  # what it ended with
-    told: str = ""  # what it said
+    code: int = 0  # its exit status
+    told: str = ""  # its output
 
 
 def stop_under_load(folder: Path, space: Path, text: str, drawn: int, workers: int, after: float) -> Stopped:
-    """Start a service, let many callers at it, and stop it while they go on.
+    """Start a service, send it requests from many callers, and stop it while they go on.
 
-    `drawn` is how many words of `text` are drawn, `after` how many seconds under load come before the signal.
+    `drawn` is how many words of `text` are drawn. `after` is how many seconds of load precede the signal.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -1,8 +1,8 @@
-"""Look for repeated random numbers: ``python -m benchmarks.streams [--draws 100000000]``.
+"""Looks for repeated random numbers: ``python -m benchmarks.streams [--draws 100000000]``.
 
-64-bit numbers are drawn from one stream after another, made in every way that a job makes them, and looked through for
-two that are alike. Of 10^8 numbers that is to be expected in one of 3,700 runs; a stream that is used twice gives
-thousands. A new way is one function and one line in `WAYS`.
+Draws 64-bit numbers from one stream after another, made in every way that a job makes them, and looks for two equal
+ones. Among 10^8 numbers, chance gives a pair in one of 3,700 runs; a stream that is used twice gives thousands. A new
+way is one function and one line in `WAYS`.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def numbers(entropy: Entropy, count: int = _AT_ONCE) -> Numbers:
 
 
 def fresh(streams: int) -> list[Numbers]:
-    """Open new streams, as each task of Spark, each retry of it and each run of a job does."""
+    """Open new streams, like each task of Spark, each retry of it and each run of a job."""
     return [numbers(Entropy()) for _ in range(streams)]
 
 
 def one(streams: int) -> list[Numbers]:
-    """Draw from one stream all the time."""
+    """Draw from one stream throughout."""
     entropy = Entropy()
     return [numbers(entropy) for _ in range(streams)]
 
 
 def spawned(streams: int) -> list[Numbers]:
-    """Draw from the children of a stream, as the threads of a draw do."""
+    """Draw from the children of a stream, like the threads of a draw."""
     return [numbers(child) for child in Entropy().spawn(streams)]
 
 
@@ -70,17 +70,17 @@ def _in_child(_: int) -> Numbers:
 
 
 def forked(streams: int) -> list[Numbers]:
-    """Draw in processes that were forked with the stream at the same place, one task each, and in their parent."""
+    """Draw in processes forked with the stream at the same place, with one task each, and in their parent."""
     with multiprocessing.get_context("fork").Pool(4, maxtasksperchild=1) as pool:
         return [numbers(_SHARED), *pool.imap_unordered(_in_child, range(streams - 1), chunksize=1)]
 
 
 def resumed(streams: int) -> list[Numbers]:
-    """Draw in new processes, as a job that is stopped and resumed does."""
+    """Draw in new processes, like a job that is stopped and resumed."""
     code = "import sys; from benchmarks.streams import *; from benchmarks.streams import numbers, Entropy\n"
     code += "sys.stdout.buffer.write(numbers(Entropy()).tobytes())"
     found = []
-    for _ in range(min(streams, 8)):  # each takes as long as a start of Python does
+    for _ in range(min(streams, 8)):  # few, because each starts a Python
         done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
         found.append(np.frombuffer(done.stdout, dtype=np.uint64))
     return found
@@ -98,18 +98,18 @@ WAYS: dict[str, Callable[[int], list[Numbers]]] = {
 
 
 def repeats(drawn: Numbers) -> int:
-    """Count the numbers that are there more than once; puts them in order on the way."""
+    """Count the numbers that occur more than once. Sorts them on the way."""
     drawn.sort()
     return int((drawn[1:] == drawn[:-1]).sum())
 
 
 def main() -> None:
-    """Draw in every way and count what is there twice."""
+    """Draw in every way, and count what occurs twice."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=100_000_000)
     arguments = parser.parse_args()
     started = time.perf_counter()
-    # Forks are slow to make, so that they are few; what the others leave is drawn from new streams.
+    # Forks are slow, so there are few; what the others leave is drawn from new streams.
     shares = {"forked processes": 0.02, "one long stream": 0.18, "children of a stream": 0.2,
               "threads on one stream": 0.2, "pickled copies": 0.1, "new processes": 0.01}  # fmt: skip
     everything = np.empty(arguments.draws, dtype=np.uint64)

@@ -1,8 +1,8 @@
-"""Does the time of a draw tell the word? ``python -m benchmarks.timing``.
+"""Does the time of a draw reveal the word? ``python -m benchmarks.timing``.
 
-For each of several words one draw is timed many times, turn by turn, so that what else the machine does falls on all
-words alike. Two things are printed: how far the words' median times are apart, and how often an observer who knows
-those medians names the right word from the time of one more draw, compared with guessing.
+For each of several words one draw is timed many times, in turns, so that other work on the machine affects all words
+alike. Prints how far the words' median times are apart, and how often an observer who knows those medians names the
+right word from the time of one more draw, compared with guessing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KINDS = (("graph", 3.0), ("ring", 0.3), ("exponential", 3.0), ("truncated", 3.0
 
 
 def times(draw: object, cases: list[object], rounds: int) -> NDArray[np.float64]:
-    """Time a call for each case, in a new order each round; in microseconds, a row for each round."""
+    """Time a call for each case, in a new order each round. Returns microseconds, a row for each round."""
     assert callable(draw)
     spent = np.empty((rounds, len(cases)))
     generator = np.random.default_rng(0)
@@ -37,9 +37,9 @@ def times(draw: object, cases: list[object], rounds: int) -> NDArray[np.float64]
 
 
 def leak(spent: NDArray[np.float64]) -> tuple[float, float]:
-    """Return how often the case is named right from one time, and how often a guess would be.
+    """Return how often the case is named correctly from one time, and how often a guess would be correct.
 
-    Half of the rounds teach the observer the median of each case, who then names the one whose median is nearest.
+    Half of the rounds teach the observer the median of each case. They then name the case with the nearest median.
     """
     rounds, cases = spent.shape
     medians = np.median(spent[: rounds // 2], axis=0)
@@ -48,7 +48,7 @@ def leak(spent: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Time single draws of each mechanism, and texts of each kind, and print what the times tell."""
+    """Time single draws of each mechanism and texts of each kind, and print what the times reveal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=60)

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.worker JOB``: one job in a process of its own, so that its peak memory is its own."""
+"""``python -m benchmarks.worker JOB``: runs one job in its own process, so that its peak memory is its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["run_apart"]
 
 
 def run_apart(job: str) -> tuple[list[Row], list[dict[str, Any]]]:
-    """Run a job in a new process; return its rows, or its curves."""
+    """Run a job in a new process. Return its rows, or its curves."""
     command = [sys.executable, "-m", "benchmarks.worker", job]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
@@ -22,7 +22,7 @@ def run_apart(job: str) -> tuple[list[Row], list[dict[str, Any]]]:
 
 
 def main() -> None:
-    """Run the job that is named and print what it gives."""
+    """Run the named job, and print its result."""
     from benchmarks.growth import growth  # noqa: PLC0415 - the parent needs none of this
     from benchmarks.jobs import JOBS  # noqa: PLC0415
 

@@ -1,23 +1,23 @@
 """Measures what attackers get on bundled prose: ``python tools/build_attackers.py [OPTIONS] [CURVE …]``.
 
-The curves come with the package (``src/wordveil/data/attackers.json``). Wherever wordveil shows a person how often a
-word is guessed, it shows the strongest attacker of these. A curve is named by its mechanism (``graph``: on every space)
-or with its space (``glove-50k:graph``); without a name every mechanism of the registry that promises something is
-measured, with its usual options, on every bundled space that it takes.
+The curves come with the package (``src/wordveil/data/attackers.json``). Wherever wordveil says how often a word is
+guessed, it takes the strongest attacker of these. Name a curve by its mechanism (``graph``: on every space) or with its
+space (``glove-50k:graph``). Without a name, every mechanism of the registry that guarantees something is measured, with
+its default options, on every bundled space that it takes.
 
-At each ε three things are measured: how many words of the State of the Union addresses that come with the package are
-guessed by each attacker (`attack_context`), how many bits an output reveals, and how often a word is found that is
-drawn several times (`attack_repeats`). Only the first depends on the attackers, so ``--again`` measures just that anew,
-at the ε that the file has; do so whenever the network that reads is trained again.
+Each ε gets three measurements: how many words of the bundled State of the Union addresses each attacker guesses
+(`attack_context`), how many bits an output reveals, and how often a word is found that is drawn several times
+(`attack_repeats`). Only the first depends on the attackers. ``--again`` repeats only that, at the ε in the file; do so
+whenever the network of the reader is retrained.
 
-The tables of the documents that quote the curve of `graph` (`DOCUMENTS`) are written anew at the end; ``--documents``
-writes only these, in a second.
+At the end, the tables of the documents that quote the curve of `graph` (`DOCUMENTS`) are rewritten. ``--documents``
+rewrites only these, in a second.
 
-The file is written after every ε, and ``--missing`` leaves out what it has, so it goes on where it was stopped;
-``--minutes`` begins no further ε after so long. Parts that were measured elsewhere, as on a machine with a GPU
-(``--engine gpu``), are put together by ``--merge FILE``, which may be repeated: what they say of an attacker at an ε
-takes the place of what was known. On two cores `graph` takes about a quarter of an hour and all curves some hours, most
-of it for noise; ``--quick`` takes three ε and a tenth of the words, and writes only where ``--output`` says.
+The file is written after every ε. ``--missing`` skips what it already has, so a stopped run can continue, and
+``--minutes`` starts no further ε after that time. ``--merge FILE`` adds parts that were measured elsewhere, such as on
+a machine with a GPU (``--engine gpu``), and may be repeated: its results for an attacker at an ε replace those in the
+file. On two cores `graph` takes about a quarter of an hour and all curves some hours, most of it for noise. ``--quick``
+measures three ε with a tenth of the words, and writes only to ``--output``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SPACES = ("glove-50k", "wordnet-poincare")
 PROSE = Path(__file__).parent.parent / "src" / "wordveil" / "data" / "sotu" / "addresses.csv"
 ON = "three State of the Union addresses"
 _IN_CONTEXT = "an attacker who reads words in context with"
-#: Who is tried. `alone` comes with each of the others, by what a reader without context knows.
+#: The attackers to report. `alone` is measured with each of the others, as a reader without context.
 ATTACKERS = {
     "alone": {"attacker": ALONE, "uses_context": False},
     "trigram": {"attacker": f"{_IN_CONTEXT} an English trigram model", "uses_context": True},
@@ -61,9 +61,9 @@ ATTACKERS = {
     "context": {"attacker": f"{_IN_CONTEXT} a small network fitted on the release", "uses_context": True},
     "smollm2": {"attacker": f"{_IN_CONTEXT} the language model SmolLM2", "uses_context": True},
 }
-#: How each is played: the arguments of `attack_context`. `population` is no attacker of its own, but sharpens `alone`,
-#: as `shipped` and `context` do, which know the same frequencies. `shipped` is not fitted on the release, so that it
-#: takes a tenth of the time.
+#: How to run each: the arguments of `attack_context`. `population` is not reported by itself. It makes `alone`
+#: stronger, and so do `shipped` and `context`, which know the same frequencies. `shipped` is not fitted on the release
+#: and so takes a tenth of the time.
 PLAYED: dict[str, dict[str, Any]] = {
     "population": {"kind": "population"},
     "trigram": {"kind": "language", "model": "trigram"},
@@ -72,38 +72,38 @@ PLAYED: dict[str, dict[str, Any]] = {
     "smollm2": {"kind": "language", "model": "smollm2", "tokens": 1000},  # a hundred times as slow as trigrams
 }
 USUAL = ("trigram", "shipped", "context")
-#: The ε of the curves that the documents quote: what is quoted is measured, not interpolated.
+#: The ε that the documents quote, so that quoted figures are measured and not interpolated.
 QUOTED = {("glove-50k", "graph"): (4.0, 6.0, 2.0, 8.0, 3.0, 5.0, 1.0, 10.0, 13.0, 18.0)}
-#: The ε of README, demo and examples, and what quotes the curve of the default mechanism.
+#: The ε of README, demo and examples. Below it, the documents that quote the curve of the default mechanism.
 EXAMPLES = 4.0
 DOCUMENTS = [Path(__file__).parent.parent / name for name in ("README.md", "docs/choosing-epsilon.md")]
 POINTS, SENTENCES, WORDS, NAMES, SEED = 6, 4, 10_000, 1000, 1
-LOW, HIGH, KEPT = 0.02, 0.55, 1000  # between which shares of the words stay, and of how many words that is told
+LOW, HIGH, KEPT = 0.02, 0.55, 1000  # the shares of words that stay at both ends of a curve, and the words drawn
 
 
 def main() -> None:
-    """Measure the curves that are named, or all, and write each into the file when it is done."""
+    """Measure the named curves, or all, and write each to the file when it is done."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("curve", nargs="*", help="MECHANISM or SPACE:MECHANISM; all if none is named")
     parser.add_argument(
         "--attacker", action="append", choices=PLAYED,
-        help=f"whom to try; may be repeated. If not given: {', '.join(USUAL)}. context and shipped need the extra gpu, "
-        "trigram the extra of that name, smollm2 the extra lm",
+        help=f"an attacker to try; may be repeated. The default is {', '.join(USUAL)}. context and shipped need the "
+        "extra gpu, trigram the extra of that name, smollm2 the extra lm",
     )  # fmt: skip
     parser.add_argument("--missing", action="store_true", help="only the curves that the file does not have yet")
     parser.add_argument("--again", action="store_true", help="only the attackers, at the ε that the file has")
-    parser.add_argument("--epsilon", type=float, action="append", help="at this ε; may be repeated")
-    parser.add_argument("--points", type=int, default=POINTS, help="at how many ε, if none is given or quoted")
+    parser.add_argument("--epsilon", type=float, action="append", help="measure at this ε; may be repeated")
+    parser.add_argument("--points", type=int, default=POINTS, help="how many ε, if none is given or quoted")
     parser.add_argument("--words", type=int, default=WORDS, help="about how many veiled words each attacker looks for")
-    parser.add_argument("--every", type=int, default=1, help="take only every so many-th passage of the texts")
-    parser.add_argument("--bare", action="store_true", help="measure neither bits nor repeated draws")
-    parser.add_argument("--names", type=int, default=NAMES, help="how many words are looked for that are drawn again")
-    parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, to try it out")
-    parser.add_argument("--output", type=Path, default=CURVES, help="the file to write; by default that of the package")
+    parser.add_argument("--every", type=int, default=1, help="take only every n-th passage of the texts")
+    parser.add_argument("--bare", action="store_true", help="skip bits and repeated draws")
+    parser.add_argument("--names", type=int, default=NAMES, help="how many words are drawn repeatedly and looked for")
+    parser.add_argument("--quick", action="store_true", help="three ε and a tenth of the words, for a trial run")
+    parser.add_argument("--output", type=Path, default=CURVES, help="the file to write; the package's by default")
     parser.add_argument("--engine", choices=ENGINES, default="local", help="where noise is drawn")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no further ε after so many minutes")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start no further ε after this many minutes")
     parser.add_argument(
-        "--merge", type=Path, action="append", metavar="FILE", help="only put what this file has into --output"
+        "--merge", type=Path, action="append", metavar="FILE", help="only add the contents of this file to --output"
     )
     parser.add_argument("--documents", action="store_true", help="only write the tables of the documents")
     asked = parser.parse_args()
@@ -111,7 +111,7 @@ def main() -> None:
         write_documents()
         return
     if asked.quick and asked.output == CURVES:
-        parser.error("--quick needs --output: curves measured in a hurry do not go into the package")
+        parser.error("--quick needs --output: quick measurements do not go into the package")
     if asked.merge:
         _write(asked.output, merged([_read(path) for path in (asked.output, *asked.merge)]))
         if asked.output == CURVES:
@@ -144,7 +144,7 @@ def main() -> None:
 
 
 def _maker(space: str, name: str, engine: str) -> Maker | None:
-    """Return what makes a mechanism on a space; None if it does not take the space, or promises nothing there."""
+    """Return a maker of a mechanism on a space, or None if it does not take the space or guarantees nothing there."""
     opened = load_space(space)
     make = maker(name, on_engine(opened, engine) if kind_named(name).searches_points else opened)
     try:
@@ -157,9 +157,9 @@ def _maker(space: str, name: str, engine: str) -> Maker | None:
 def measured(
     make: Maker, space: str, played: list[str], old: list[dict[str, Any]], asked: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
-    """Measure one curve, and return what there is of it after every ε.
+    """Measure one curve. Give the curve so far after every ε.
 
-    What was there before stays where only what is missing is measured, and but for the attackers where only these are.
+    With ``--missing``, points measured before are kept. With ``--again``, so is everything but the attackers' success.
     """
     opened, texts = load_space(space), passages()[:: 10 if asked.quick else asked.every]
     meter = meter_for(make, opened, Effort(words=500))
@@ -183,7 +183,7 @@ def measured(
         if known and not asked.again:
             continue
         mechanism = make(epsilon)
-        law = mechanism.law(Effort(seed=SEED))  # what is drawn to learn it serves all attackers
+        law = mechanism.law(Effort(seed=SEED))  # one law for all attackers, since it may be learnt from draws
         rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(law, asked)
         point = {
             "epsilon": epsilon,
@@ -197,10 +197,10 @@ def measured(
 
 
 def _grid(make: Maker, meter: Meter, count: int) -> list[float]:
-    """Return the ε to try: from where hardly a word stays, and context is all there is, to where more than half do.
+    """Return the ε to try: from where hardly a word stays, and only context helps, to where more than half stay.
 
-    No attacker who is worth the name finds less than what stayed, and few find much more. How much stays of words that
-    are drawn by their frequency is told by a thousand draws, which take a moment with any mechanism.
+    No serious attacker finds fewer words than those that stayed, and few find many more. A thousand draws of words by
+    their frequency show how many stay, and take a moment with any mechanism.
     """
     space = meter.space
     ids = np.random.default_rng(SEED).choice(len(space), KEPT, p=_frequencies(space))
@@ -230,7 +230,7 @@ def _frequencies(space: Space) -> NDArray[np.float64]:
 
 
 def passages() -> list[str]:
-    """Return the addresses in passages of a few sentences."""
+    """Return the addresses, cut into passages of a few sentences."""
     with PROSE.open(encoding="utf-8", newline="") as table:
         rows = [(row["year"], row["text"]) for row in csv.DictReader(table)]
     found = []
@@ -243,13 +243,13 @@ def passages() -> list[str]:
 def _attacked(
     law: Law, texts: list[str], played: list[str], words: int, success: dict[str, list[float]]
 ) -> dict[str, Any]:
-    """Try some attackers; what is known of others stays."""
+    """Try some attackers, and keep the known results of others."""
     success = {name: row for name, row in success.items() if name != "alone"}
     stayed: dict[float, list[float]] = {}
     for name in played:
         how = {"tokens": words, **PLAYED[name]}
         found = attack_context(law.mechanism, texts, law=law, entropy=Entropy(SEED), **how)
-        success["alone"] = max(success.get("alone", [0.0]), _row(found.alone))  # the one who is right most often
+        success["alone"] = max(success.get("alone", [0.0]), _row(found.alone))  # the best reader without context
         if name in ATTACKERS:
             success[name] = _row(found.in_context)
         stayed[found.in_context.value] = _row(found.stayed)
@@ -260,7 +260,7 @@ def _attacked(
 
 
 def _apart(law: Law, asked: argparse.Namespace) -> dict[str, Any]:
-    """Measure what does not depend on the texts: bits, where the law is exact, and repeated draws."""
+    """Measure what does not depend on the texts: bits, if the law is exact, and repeated draws."""
     if asked.bare:
         return {"bits": None, "repeats": {}}
     space = law.mechanism.space
@@ -272,7 +272,7 @@ def _apart(law: Law, asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def filled(text: str) -> str:
-    """Return a document with its tables written anew, from the curve that comes with the package."""
+    """Return a document with its tables rewritten from the curve that comes with the package."""
     for name, table in (("summary", _summary), ("epsilons", _epsilons)):
         begin, end = f"<!-- attackers, {name}: written by tools/build_attackers.py -->", "<!-- end of the table -->"
         if begin in text:
@@ -282,7 +282,7 @@ def filled(text: str) -> str:
 
 
 def write_documents() -> None:
-    """Write the tables of the documents anew."""
+    """Rewrite the tables of the documents."""
     named_curve.cache_clear()
     for path in DOCUMENTS:
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
@@ -296,7 +296,7 @@ def _quoted(epsilon: float) -> OnProse:
 
 
 def _summary() -> str:
-    """Say what attackers get at the ε of the examples, a row for each."""
+    """Return a table of what attackers get at the ε of the examples."""
     found = _quoted(EXAMPLES)
     rows = [(figure.attacker, f"{figure.share()} of the veiled words") for figure in found.figures]
     rows += [
@@ -309,7 +309,7 @@ def _summary() -> str:
 
 
 def _epsilons() -> str:
-    """Say what attackers get over ε, a row for each."""
+    """Return a table of what attackers get over ε."""
     curve = named_curve("glove-50k", "graph")
     quoted = [_quoted(one) for one in (2.0, 3.0, 4.0, 5.0, 6.0, 8.0) if curve is not None and one in curve.epsilons]
     has_context = any(figure.uses_context for figure in quoted[0].figures)
@@ -336,7 +336,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return several files as one; of a curve that was measured with other options or words, the last one counts."""
+    """Merge several files. If a curve was measured with different options or words, the last one counts."""
     curves: dict[str, dict[str, Any]] = {}
     for space, name, curve in (
         (space, name, curve)
@@ -349,7 +349,7 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         points = {point["epsilon"]: point for point in before["points"]} if same else {}
         for point in curve["points"]:
             known = points.get(point["epsilon"], point)
-            told = [one for one in (known, point) if "stayed" in one]  # by the attacker who finds most
+            told = [one for one in (known, point) if "stayed" in one]  # take it from the strongest attacker
             stayed = {"stayed": max(told, key=_most)["stayed"]} if told else {}
             points[point["epsilon"]] = {**known, **point, "success": {**known["success"], **point["success"]}, **stayed}
         curves[space][name] = {**curve, "points": [points[epsilon] for epsilon in sorted(points)]}
@@ -357,7 +357,7 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _most(point: dict[str, Any]) -> float:
-    """Return how often the attacker who finds most is right."""
+    """Return how often the strongest attacker is right."""
     return max(row[0] for row in point["success"].values())
 
 

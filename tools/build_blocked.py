@@ -2,7 +2,7 @@
 
     python tools/build_blocked.py    # needs npm
 
-Writes the single words of the English list, one a line; phrases are never drawn anyway.
+Writes the single words of the English list, one per line. Phrases are never drawn anyway.
 """
 
 from __future__ import annotations

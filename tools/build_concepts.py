@@ -25,13 +25,13 @@ DOCS = Path(__file__).parent.parent / "docs"
 WORD, OTHER = "harbour", "dock"
 EPSILON = 4.0
 EPSILONS = (2.0, 4.0, 8.0)
-FAR = 5  # words that are as many hops away, or more, are counted together
-NEAR = ((10, 4.0), (3, 2.1))  # k and ε at which the word stays about as often
+FAR = 5  # words this many hops away, or more, are counted together
+NEAR = ((10, 4.0), (3, 2.1))  # k and ε at which the word stays about equally often
 BLUE, ORANGE, GREY = "#3b5bdb", "#e8590c", "#868e96"
 
 
 def main() -> None:
-    """Draw all of them."""
+    """Draw all pictures."""
     space = wordveil.load_space("glove-50k")
     graph = GraphSpace.of(space)
     draw_hops(graph)
@@ -48,7 +48,7 @@ def chances(space: EuclideanSpace, word: str, epsilon: float, k: int = 10) -> ND
 
 
 def draw_hops(graph: GraphSpace) -> None:
-    """Draw a word in the middle, and around it the words one hop away with the edges between them."""
+    """Draw a word in the middle and the words one hop away around it, with the edges between them."""
     centre = graph.vocabulary.id(WORD)
     hops = graph.distances(np.array([centre]))[0]
     around = np.flatnonzero(hops == 1).tolist()

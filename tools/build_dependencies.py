@@ -1,8 +1,8 @@
-"""Write docs/dependencies.md: everything that an install of wordveil brings with it, under which licence.
+"""Write docs/dependencies.md: every package that an install of wordveil brings, and its licence.
 
     python tools/build_dependencies.py      # after `make setup`, which installs all extras
 
-Names, versions and licences are read from the metadata of what is installed, so the page is about this environment:
+Names, versions and licences come from the metadata of the installed packages, so the page describes this environment:
 its Python, its platform and the versions that pip chose.
 """
 
@@ -22,10 +22,10 @@ from packaging.utils import canonicalize_name
 from declared import ROOT, extras, requirements
 
 PAGE = ROOT / "docs" / "dependencies.md"
-#: The extras of developers, after those that a user installs.
+#: The extras for developers, listed after those for users.
 DEVELOPED = ("test", "dev", "docs")
 _WEAK = re.compile(r"\bMPL\b|Mozilla")
-#: Those under such a licence that were decided on, with the reason.
+#: Packages under a strong licence that were accepted, with the reason.
 _DECIDED = {
     "psycopg": "psycopg (LGPL; only the extra `postgres` brings it, as a library that anyone can replace)",
     "psycopg-binary": "",
@@ -68,7 +68,7 @@ _ABOUT = {
 
 
 class Package(NamedTuple):
-    """What is installed of one project."""
+    """An installed package."""
 
     name: str
     version: str
@@ -91,7 +91,7 @@ def licence(found: Distribution) -> str:
 
 
 def installed(name: str) -> Distribution | None:
-    """Return what is installed under a name, if anything is."""
+    """Return the installed distribution of a name, if there is one."""
     try:
         return distribution(name)
     except PackageNotFoundError:
@@ -99,17 +99,17 @@ def installed(name: str) -> Distribution | None:
 
 
 def brings(found: Distribution, extras: Iterable[str] = ()) -> list[Requirement]:
-    """Return what a distribution asks for here, by its markers, with some of its extras."""
+    """Return what a distribution requires here, by its markers, with some of its extras."""
     return [line for line in map(Requirement, found.requires or ()) if applies(line, extras)]
 
 
 def applies(requirement: Requirement, extras: Iterable[str] = ()) -> bool:
-    """Tell whether a requirement is meant for this environment, by its markers."""
+    """Return whether a requirement applies to this environment, by its markers."""
     return requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in (*extras, ""))
 
 
 def packages(extra: str = "") -> dict[str, Package]:
-    """Return all that follows from the requirements of an extra here, by name."""
+    """Return all packages that the requirements of an extra lead to here, by name."""
     waiting = [line for line in requirements(extra) if applies(line)]
     seen: set[tuple[str, frozenset[str]]] = set()
     gathered: dict[str, Package] = {}
@@ -155,7 +155,7 @@ def write() -> str:
 
 
 def named(among: Iterable[Package], pattern: re.Pattern[str]) -> list[str]:
-    """Return the names of the packages whose licence fits a pattern."""
+    """Return the names of the packages whose licence matches a pattern."""
     return sorted(package.name for package in among if pattern.search(package.licence))
 
 
@@ -166,7 +166,7 @@ def data_row(name: str) -> str:
 
 
 def table(title: str, about: str, rows: dict[str, Package], asked: Iterable[Requirement]) -> str:
-    """Return a section with the packages of a part of the install."""
+    """Return a section with the packages of one part of the install."""
     bold = {canonicalize_name(requirement.name) for requirement in asked}
     lines = [
         f"| {f'**{name}**' if name in bold else name} | {package.version} | {package.licence} |\n"

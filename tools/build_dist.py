@@ -1,12 +1,12 @@
-"""Build the sdist and the wheel into dist/ so that the same commit gives the same bytes, and check that it does.
+"""Build the sdist and the wheel into dist/, and check that the same commit gives the same bytes.
 
     python tools/build_dist.py            # builds twice under different circumstances, compares, writes dist/
     python tools/build_dist.py --once     # builds only
 
 Only files that git tracks go in. Times are those of the last commit (or ``SOURCE_DATE_EPOCH``), modes are 644 and 755,
-owners are nobody. The second build has another folder, other file times, another umask and another time zone, and
-makes the wheel from the tree instead of from the sdist. The bytes also depend on the version of Python, of setuptools
-and of the compiler: whoever wants the same bytes takes the same.
+owners are nobody. The second build has another folder, other file times, another umask and another time zone, and makes
+the wheel from the tree instead of from the sdist. The bytes also depend on the versions of Python, setuptools and the
+compiler, so use the same ones to reproduce them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LICENCES = 4  # ours, and one for each bundled data set
 
 
 def main() -> None:
-    """Build, check and leave the two files in dist/."""
+    """Build, check, and put the two files into dist/."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--once", action="store_true", help="build only, and do not compare with a second build")
     once = parser.parse_args().once
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def export(target: Path, shift: int = 0) -> Path:
-    """Copy what git tracks, as it stands in the working tree, with plain modes and times."""
+    """Copy the files that git tracks, as they are in the working tree, with plain modes and times."""
     when = epoch() + shift
     for line in git("ls-files", "--stage").splitlines():
         mode, name = line.split(" ")[0], line.split("\t")[1]
@@ -75,7 +75,7 @@ def export(target: Path, shift: int = 0) -> Path:
 
 
 def build_sdist(tree: Path, settings: dict[str, str] | None = None) -> Path:
-    """Build the sdist of a tree and take out of it what differs from one build to the next."""
+    """Build the sdist of a tree, and remove what differs between builds."""
     (raw,) = run_build(tree, "sdist", settings)
     plain = io.BytesIO()
     with tarfile.open(raw) as made, tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -95,7 +95,7 @@ def build_wheel(tree: Path, settings: dict[str, str] | None = None) -> Path:
 
 
 def run_build(tree: Path, kind: str, settings: dict[str, str] | None) -> list[Path]:
-    """Run the builder in an environment of its own, with the umask that the modes in the files come from."""
+    """Run the builder in its own environment, with a fixed umask, since the modes of files depend on it."""
     out = tree.parent / kind
     command = [sys.executable, "-m", "build", f"--{kind}", "--outdir", str(out), str(tree)]
     environment = {**os.environ, **(settings or {}), "SOURCE_DATE_EPOCH": str(epoch()), "LDSHARED": linker()}
@@ -106,7 +106,7 @@ def run_build(tree: Path, kind: str, settings: dict[str, str] | None) -> list[Pa
 
 
 def linker() -> str:
-    """Return how this Python links, without the folders that it was itself built with: they would end up in it."""
+    """Return this Python's linker command without the folders it was built with, which would end up in the file."""
     words = shlex.split(sysconfig.get_config_var("LDSHARED"))
     return shlex.join(word for word in words if not word.startswith(("-L", "-Wl,-rpath")))
 
@@ -120,7 +120,7 @@ def unpack(sdist: Path, target: Path) -> Path:
 
 
 def check_contents(sdist: Path, wheel: Path, traces: list[str]) -> None:
-    """Refuse a build that lacks a file or a licence, has one too many, or names a folder of this machine."""
+    """Refuse a build that lacks a file or a licence, has an extra one, or names a folder of this machine."""
     with tarfile.open(sdist) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     made = {name for name in inside if ".egg-info/" in name or name in {"PKG-INFO", "setup.cfg"}}
@@ -141,7 +141,7 @@ def check_contents(sdist: Path, wheel: Path, traces: list[str]) -> None:
 
 
 def compare(one: Path, other: Path) -> None:
-    """Stop, naming the files that differ, if two builds differ in any bit."""
+    """Stop and name the files that differ, if two builds differ in any bit."""
     if (one.name, digest(one)) == (other.name, digest(other)):
         return
     left, right = members(one), members(other)
@@ -164,7 +164,7 @@ def digest(file: Path) -> str:
 
 
 def epoch() -> int:
-    """Return the time that the files get: that of the last commit, unless ``SOURCE_DATE_EPOCH`` says another."""
+    """Return the time for all files: that of the last commit, or ``SOURCE_DATE_EPOCH`` if it is set."""
     return int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct"))
 
 

@@ -3,8 +3,8 @@
     python tools/build_frequencies.py    # needs pip and msgpack
 
 wordfreq merges counts of many kinds of English text: encyclopaedia, subtitles, news, books, web pages, short messages.
-It lists the words of each frequency, from 1 downwards in steps of a centibel. A word of ours that it does not list is
-rarer than one in a hundred million, and counts as one in a thousand million.
+It lists the words of each frequency, from 1 downwards in steps of a centibel. A word of the space that it does not list
+is rarer than one in a hundred million, and counts as one in a thousand million.
 """
 
 from __future__ import annotations

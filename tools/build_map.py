@@ -1,7 +1,7 @@
-"""Writes the map of the packages into CONTRIBUTING.md: ``python tools/build_map.py``.
+"""Writes the map of the packages in CONTRIBUTING.md: ``python tools/build_map.py``.
 
-The order is that of the layers in pyproject.toml, which import-linter keeps; what lives in a place is the first line of
-its docstring.
+The order is that of the layers in pyproject.toml, which import-linter enforces. The descriptions are the first lines of
+the docstrings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def with_map(page: str) -> str:
-    """Return the page with the map that the layers make, between its two marks."""
+    """Return the page with the map of the layers between its two marks."""
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}{_table()}{END}{after}"
@@ -65,7 +65,7 @@ def _contract(configured: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _place(name: str) -> tuple[str, Path] | None:
-    """Return how a package or module is shown, and the file that describes it; None where it does not exist."""
+    """Return how to show a package or module, and the file that describes it, or None if it does not exist."""
     if (_PACKAGE / name).is_dir():
         return f"{name}/", _PACKAGE / name / "__init__.py"
     return (f"{name}.py", path) if (path := _PACKAGE / f"{name}.py").exists() else None

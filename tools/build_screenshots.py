@@ -1,7 +1,4 @@
-"""Takes the pictures of the service's page in a real Chromium: ``python tools/build_screenshots.py``.
-
-Names of pictures may follow, to take only these.
-"""
+"""Takes the screenshots of the service's page in Chromium: ``python tools/build_screenshots.py [PICTURE …]``."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ WHOLE = {"page-compare.png"}
 
 
 def main() -> None:
-    """Serve the page, and photograph it in each way."""
+    """Serve the page, and take its screenshots."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

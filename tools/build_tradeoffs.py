@@ -1,8 +1,8 @@
 """Measures the trade-off curves that come with the package: ``python tools/build_tradeoffs.py [--missing] [CURVE …]``.
 
-A curve is named by its mechanism (``graph``: on every space) or with its space (``glove-50k:graph``); without a name
-all of `CURVES` are measured. What was measured is kept in the cache, so that it goes on where it was stopped. `graph`
-alone takes minutes; all of them take more than an hour on two cores, those of mechanisms with noise minutes with
+Name a curve by its mechanism (``graph``: on every space) or with its space (``glove-50k:graph``). Without a name, all
+of `CURVES` are measured. Measurements are kept in the cache, so a stopped run continues where it was. `graph` alone
+takes minutes. All curves take more than an hour on two cores, but those of mechanisms with noise only minutes with
 ``--engine gpu``.
 """
 
@@ -28,11 +28,11 @@ POINTS = 7
 
 
 def main() -> None:
-    """Measure the curves that are named, or all, and write each into the file when it is done."""
+    """Measure the named curves, or all, and write each to the file when it is done."""
     every = [(space, name) for space, names in CURVES.items() for name in names]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("curve", nargs="*", help="MECHANISM or SPACE:MECHANISM; all if none is named")
-    parser.add_argument("--missing", action="store_true", help="only those that the file does not have yet")
+    parser.add_argument("--missing", action="store_true", help="only curves that are not in the file yet")
     parser.add_argument("--engine", choices=ENGINES, default="local", help="where mechanisms with noise draw")
     asked = parser.parse_args()
     check_engine(asked.engine)
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measured(space_name: str, name: str, engine: str) -> dict[str, Any]:
-    """Measure one curve: a mechanism with its usual options."""
+    """Measure one curve: a mechanism with its default options."""
     who = entrant(name, name, {}, load_space(space_name), engine)
     meter = meter_for(who.make, who.space, EFFORT)
     found = meter.measure(span_of(meter).grid(POINTS))

@@ -1,4 +1,4 @@
-"""What pyproject.toml asks for: the requirements of the package and of its extras."""
+"""The requirements that pyproject.toml declares, for the package and for its extras."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def project() -> dict[str, Any]:
 
 
 def requirements(extra: str = "") -> list[Requirement]:
-    """Return what every install asks of other projects, or what an extra asks by itself."""
+    """Return the requirements of every install, or those that an extra adds."""
     told = project()
     lines = told["optional-dependencies"][extra] if extra else told["dependencies"]
     asked = [Requirement(line) for line in lines]

@@ -1,9 +1,9 @@
-"""What happens while the documentation site is built.
+"""Hooks for the build of the documentation site.
 
-The page of the command line is filled with what ``wordveil COMMAND --help`` prints at that moment, and the page of
-Python with the mechanisms of the registry, so that neither can go stale. The pages of the security policy and of the
-changes are the files at the root of the repository. A page that asks another host for anything stops the build.
-``python tools/docs_hooks.py`` prints the help as the page has it.
+The page of the command line is filled with the current output of ``wordveil COMMAND --help``, and the page of Python
+with the mechanisms of the registry, so that neither can go stale. The security policy and the changelog are included
+from the root of the repository. The build stops at a page that fetches anything from another host.
+``python tools/docs_hooks.py`` prints the help as the page shows it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ for command in json.loads(sys.argv[1]):
         assert done.code == 0, command
     print(end="\\f")
 """
-# What a browser fetches by itself. A link that a reader may follow is none of these. For a Mermaid diagram the theme's
-# own script would fetch the library that draws it.
+# What a browser fetches by itself, unlike links that a reader may follow. For a Mermaid diagram, the theme's own script
+# would fetch the library that draws it.
 _FETCHED = re.compile(
     r"<(?!a\b)[a-z]+\b[^>]*?\s(?:src|srcset|href|data|action|poster)\s*=\s*[\"']?\s*(?:[a-z]+:)?//"
     r"|url\(\s*[\"']?\s*(?:[a-z]+:)?//"
@@ -43,7 +43,7 @@ _FETCHED = re.compile(
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put what the marks stand for in their places, on the pages that have them."""
+    """Replace the marks in a page with what they stand for."""
     for mark, made in ((HELP, all_help), (MECHANISMS, all_mechanisms)):
         if mark in markdown:
             markdown = markdown.replace(mark, made())
@@ -51,7 +51,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, *, page: Any, **_: Any) -> str:
-    """Refuse a page that would fetch something from another host."""
+    """Stop at a page that would fetch something from another host."""
     found = _FETCHED.search(output)
     if found:
         sys.exit(f"{page.file.src_uri} fetches from another host: {output[found.start() : found.end() + 60]}")
@@ -59,8 +59,8 @@ def on_post_page(output: str, *, page: Any, **_: Any) -> str:
 
 
 def all_help() -> str:
-    """Return the help of the command and of each of its commands, as Markdown."""
-    from typer.main import get_command  # noqa: PLC0415 - the build refuses a broken command here, not at its start
+    """Return the help of `wordveil` and of each of its commands, as Markdown."""
+    from typer.main import get_command  # noqa: PLC0415 - a broken command fails here, not when the build starts
 
     from wordveil.cli.commands import app  # noqa: PLC0415
 
@@ -81,19 +81,19 @@ def _block(text: str) -> str:
 
 
 def whole_file(name: str) -> str:
-    """Return a file at the root of the repository, with its links as seen from the folder of the pages."""
+    """Return a file at the root of the repository, with its links adjusted to the folder of the pages."""
     return (_ROOT / name).read_text(encoding="utf-8").replace("](docs/", "](")
 
 
 def all_mechanisms() -> str:
-    """Return what makes mkdocstrings describe every mechanism of the registry."""
+    """Return directives that make mkdocstrings describe every mechanism of the registry."""
     from wordveil._mechanisms import MECHANISMS  # noqa: PLC0415
 
     return "\n\n".join(f"::: {kind.__module__}.{kind.__qualname__}" for kind in MECHANISMS.values())
 
 
 def _helps(commands: list[tuple[str, ...]]) -> list[str]:
-    """Return what each command prints for --help, all from one process: the width is read when it starts."""
+    """Return what each command prints for --help. One process runs them all, since the width is read at its start."""
     settings = {"COLUMNS": _WIDTH, "TERMINAL_WIDTH": _WIDTH, "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
     printed = subprocess.run(
         [sys.executable, "-c", _PRINT, json.dumps(commands)],

@@ -1,15 +1,14 @@
-"""Coverage-guided fuzzing of everything that reads what people give: ``python tools/fuzz.py --runs 1000000``.
+"""Coverage-guided fuzzing of everything that reads user input: ``python tools/fuzz.py --runs 1000000``.
 
-Each target of tests/fuzz/targets.py runs in a process of its own under atheris, begins with the inputs that are kept in
-tests/fuzz/corpus, and must get through all runs without an exception, a hang (10 s of CPU for one input) or growing
-memory. A crash leaves its input behind, named in the table; keep it, made small, in the corpus once the bug is fixed.
+Each target of tests/fuzz/targets.py runs in its own process under atheris, starting from the inputs in
+tests/fuzz/corpus. It must finish all runs without an exception, a hang (10 s of CPU for one input) or growing memory. A
+crash saves its input and names the file in the table. Once the bug is fixed, add the input, minimised, to the corpus.
 
-With ``--keep FOLDER`` the work can be done in pieces: the folder holds the inputs found and counts the executions of
-each target, and the same command goes on from there until ``--runs`` are reached. A crash sets the count of its target
-back to nothing.
+With ``--keep FOLDER`` the work can be split: the folder holds the inputs found and counts the executions of each
+target, and the same command continues until ``--runs`` is reached. A crash resets the count of its target.
 
-The instrumented process grows by itself: what atheris remembers of comparisons is never let go. So ``--replay N`` runs
-the kept inputs and small damage to them N times without it, and shows what the memory does then.
+The instrumented process grows by itself, because atheris never frees what it remembers of comparisons. So with
+``--replay N``, the kept inputs and slightly damaged copies run N times without atheris, to show the memory of that.
 """
 
 from __future__ import annotations
@@ -31,28 +30,30 @@ from pathlib import Path
 
 _ROOT = Path(__file__).parent.parent
 _CORPUS = _ROOT / "tests" / "fuzz" / "corpus"
-_LONGEST = 4096  # bytes of an input; what takes longer inputs has tests of its own
-_SLOWEST = 10.0  # seconds of CPU for one input: of the clock's seconds others may take any share
+_LONGEST = 4096  # bytes of an input; code that takes longer inputs has its own tests
+_SLOWEST = 10.0  # seconds of CPU for one input; clock time would depend on other processes
 _MEMORY_MB = 1500
 _INTERRUPTED = (-signal.SIGTERM, -signal.SIGINT, 72)  # the last is libFuzzer's own
 _HEAD = 4  # bytes before an input that say how long it is
-_NEVER = 1_000_000  # seconds: libFuzzer's own limit is by the clock
+_NEVER = 1_000_000  # seconds: turns off libFuzzer's own limit, which uses the clock
 _TOLD_EVERY = 1000  # executions
-# What is imported only when it is used must be imported early to be instrumented.
+# Modules that are imported on first use. They must be imported early to be instrumented.
 _LATE = ("lines", "tables", "json_lines", "json_arrays", "parquet")
 
 
 def main() -> None:
-    """Fuzz the targets that were asked for and print a table."""
+    """Fuzz the requested targets and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("targets", nargs="*", help="which targets, in this order; all if none is named")
-    parser.add_argument("--runs", type=int, default=1_000_000, help="executions of each target, in all")
-    parser.add_argument("--seconds", type=int, default=0, help="stop a target after so long, whatever it has done")
-    parser.add_argument("--longest", type=int, default=_LONGEST, help="bytes of the longest input")
-    parser.add_argument("--jobs", type=int, default=1, help="how many targets at once")
+    parser.add_argument("targets", nargs="*", help="the targets to run, in this order; all if none is named")
+    parser.add_argument("--runs", type=int, default=1_000_000, help="total executions of each target")
+    parser.add_argument("--seconds", type=int, default=0, help="stop each target after this many seconds")
+    parser.add_argument("--longest", type=int, default=_LONGEST, help="the maximum length of an input, in bytes")
+    parser.add_argument("--jobs", type=int, default=1, help="how many targets to run at once")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder for the inputs found and the counts, to go on with later")
-    parser.add_argument("--replay", type=int, default=0, help="only run kept inputs, so often, without instrumentation")
+    parser.add_argument("--keep", type=Path, help="a folder for inputs and counts, to continue from later")
+    parser.add_argument(
+        "--replay", type=int, default=0, help="only run the kept inputs, this many times, without atheris"
+    )
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     sys.path.insert(0, str(_ROOT))
@@ -75,7 +76,7 @@ def main() -> None:
 
 
 def _run(name: str, arguments: argparse.Namespace) -> bool:
-    memory_disk = "/dev/shm"  # noqa: S108 - only where there is one: a file for every input is much for a disk
+    memory_disk = "/dev/shm"  # noqa: S108 - if there is one, since a file for every input strains a disk
     with tempfile.TemporaryDirectory(dir=memory_disk if os.access(memory_disk, os.W_OK) else None) as scratch:
         kept = arguments.keep or Path(scratch, "kept")
         found, tally = kept / name, kept / f"{name}.tally"
@@ -95,7 +96,7 @@ def _run(name: str, arguments: argparse.Namespace) -> bool:
 
 
 def _go_on(name: str, arguments: argparse.Namespace, found: Path, tally: Path, scratch: Path) -> str:
-    """Do the executions that are missing; return what went wrong."""
+    """Run the missing executions, and return what went wrong."""
     before, current = _Tally(tally).runs, scratch / "current"
     command = [
         name, str(tally), str(current), "--", str(found),
@@ -119,7 +120,7 @@ def _go_on(name: str, arguments: argparse.Namespace, found: Path, tally: Path, s
 
 
 def _inside(arguments: list[str], scratch: Path) -> subprocess.CompletedProcess[str]:
-    """Run this file in a process of its own, which leaves its files in the scratch folder."""
+    """Run this file in another process, with its files in the scratch folder."""
     places = {"TMPDIR": str(scratch), "WORDVEIL_CACHE": str(scratch / "cache"), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, "--inside", *arguments]
     return subprocess.run(
@@ -128,7 +129,7 @@ def _inside(arguments: list[str], scratch: Path) -> subprocess.CompletedProcess[
 
 
 class _Tally:
-    """How many executions a target has behind it: a line for every few thousand, with memory and time."""
+    """The executions of a target so far: a line for every thousand, with memory and time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,17 +137,17 @@ class _Tally:
         self._lines = [line.split() for line in text.splitlines()]
         self.runs = sum(int(runs) for runs, _, _ in self._lines)
         timed = [(int(runs), float(seconds)) for runs, _, seconds in self._lines if seconds != "-"]
-        #: Executions in a second of CPU.
+        #: Executions per second of CPU.
         self.rate = sum(runs for runs, _ in timed) / max(sum(seconds for _, seconds in timed), 1e-9)
 
     @property
     def memory(self) -> str:
-        """What the process held in the beginning and in the end."""
+        """The memory of the process at the beginning and at the end."""
         held = [memory for _, memory, _ in self._lines if memory != "-"]
         return f"{held[0]} to {held[-1]}" if held else "?"
 
     def add_rest(self, runs: int) -> None:
-        """Count what came after the last full line."""
+        """Count the executions after the last full line."""
         if runs > 0:
             _tell(self._path, f"{runs} - -")
 
@@ -157,7 +158,7 @@ def _tell(path: Path, line: str) -> None:
 
 
 def _shown(current: Path) -> bytes:
-    """Return the input that a process had in its hands when it ended."""
+    """Return the input that a process was working on when it ended."""
     content = current.read_bytes() if current.exists() else b""
     return content[_HEAD : _HEAD + int.from_bytes(content[:_HEAD], "big")]
 
@@ -168,7 +169,7 @@ def _reason(told: str) -> str:
 
 
 def _fuzz(name: str, tally: Path, current: Path, arguments: list[str]) -> None:
-    import atheris  # noqa: PLC0415 - needed for this alone
+    import atheris  # noqa: PLC0415 - needed only here
 
     with atheris.instrument_imports(include=["wordveil"]):
         from tests.fuzz.targets import TARGETS  # noqa: PLC0415 - instrumented while it is imported
@@ -177,11 +178,11 @@ def _fuzz(name: str, tally: Path, current: Path, arguments: list[str]) -> None:
             importlib.import_module(f"wordveil.io.{module}")
     target, done = TARGETS[name], _counter(tally)
     longest = next(int(one.partition("=")[2]) for one in arguments if one.startswith("-max_len="))
-    # Whatever ends this process, the input that did it lies in a file.
+    # However this process ends, the input that did it is in a file.
     current.write_bytes(bytes(_HEAD + longest))
     with current.open("r+b") as file:
         window = mmap.mmap(file.fileno(), _HEAD + longest)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # a hang ends the process, also in a loop that runs no Python
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # a hang ends the process, even in a loop that runs no Python
 
     def one(data: bytes) -> None:
         window[: _HEAD + len(data)] = len(data).to_bytes(_HEAD, "big") + data
@@ -206,7 +207,7 @@ def _replay(name: str, tally: Path, found: Path, wanted: int) -> None:
 
 
 def _counter(tally: Path) -> Callable[[], None]:
-    """Return what is to be called after each execution."""
+    """Return a function to call after each execution."""
     runs, spent = 0, _seconds()
 
     def done() -> None:
@@ -221,13 +222,13 @@ def _counter(tally: Path) -> Callable[[], None]:
 
 
 def _seconds() -> float:
-    """Return how much CPU this process has used."""
+    """Return the CPU time of this process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def _memory() -> int:
-    """Return how many megabytes this process holds now."""
+    """Return the memory that this process holds now, in megabytes."""
     fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
     return int(fields[1]) * 4096 >> 20
 

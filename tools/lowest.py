@@ -3,7 +3,7 @@
     python tools/lowest.py > lowest.txt
     pip install --constraint lowest.txt '.[test]'
 
-``make lowest`` runs the suite on them. A dependency without a lower bound is left to pip.
+``make lowest`` runs the suite with them. A dependency without a lower bound is left to pip.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Run the suite on the built package, under a Python of your choice, away from the source tree.
+"""Run the suite on the built package, under a Python of your choice, outside the source tree.
 
     python tools/build_dist.py --once
     python tools/run_suite.py python3.12
     python tools/run_suite.py python3.10 --lowest       # with the lowest versions of all dependencies
     python tools/run_suite.py python3.13 -- -x tests/text
 
-A new environment gets what lies in dist/ (the wheel, or the sdist where the wheel is for later Pythons) with the extra
+A new environment gets the package in dist/ (the wheel, or the sdist if the wheel is for later Pythons) with the extra
 ``test``, which leaves torch out. The tests and what they read are copied to an empty folder and run there, after a
-look that the package is the installed one.
+check that they would import the installed package.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def main() -> None:
     """Make the environment, copy the tests and run them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("python", help="the Python to run on")
-    parser.add_argument("--lowest", action="store_true", help="install the lowest version that pyproject.toml allows")
-    parser.add_argument("--keep", type=Path, help="a folder for the environment, to be used again")
-    cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)  # what comes after it is for pytest
+    parser.add_argument("--lowest", action="store_true", help="install the lowest versions that pyproject.toml allows")
+    parser.add_argument("--keep", type=Path, help="a folder for the environment, to use it again")
+    cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)  # the rest is for pytest
     asked = parser.parse_args(sys.argv[1:cut])
     with tempfile.TemporaryDirectory() as scratch:
         environment = asked.keep or Path(scratch) / "environment"
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def install(interpreter: str, environment: Path, *, lowest: bool) -> str:
-    """Install what was built, with the extra ``test``, into an environment, and return its Python."""
+    """Install the built package with the extra ``test`` into an environment, and return its Python."""
     built = ROOT / "dist"
     later = subprocess.run([interpreter, "-c", "import sys; sys.exit(sys.version_info < (3, 11))"], check=False)
     found = list(built.glob("*.whl" if later.returncode == 0 else "*.tar.gz"))
@@ -74,14 +74,14 @@ def install(interpreter: str, environment: Path, *, lowest: bool) -> str:
     limits = ["--constraint", str(bounds)] if lowest else ["--upgrade", "--upgrade-strategy", "eager"]
     pip = [python, "-m", "pip", "install", "--quiet", *limits]
     subprocess.run([*pip, f"{found[0]}[test]"], env=clean(python), check=True)
-    # what is being developed may have changed under one version number
+    # the package under development may have changed without a new version number
     again = [python, "-m", "pip", "install", "--quiet", "--force-reinstall", "--no-deps", str(found[0])]
     subprocess.run(again, env=clean(python), check=True)
     return python
 
 
 def copy_tests(target: Path) -> Path:
-    """Copy the tests and what they read, but not the package."""
+    """Copy the tests and the files they read, but not the package."""
     for pattern in COPIED:
         for source in ROOT.glob(pattern):
             copy = target / source.relative_to(ROOT)
@@ -94,7 +94,7 @@ def copy_tests(target: Path) -> Path:
 
 
 def check_installed(python: str, folder: Path) -> None:
-    """Stop unless the package that the tests would import is the one in the environment."""
+    """Stop unless the tests would import the package from the environment."""
     told = subprocess.run(
         [python, "-c", _FACTS], cwd=folder, env=clean(python), capture_output=True, text=True, check=True
     )
@@ -105,7 +105,7 @@ def check_installed(python: str, folder: Path) -> None:
 
 
 def clean(python: str) -> dict[str, str]:
-    """Return this environment without what leads to other packages, with the commands of that Python first."""
+    """Return this environment without variables that lead to other packages, with that Python's commands first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
     return {**kept, "PATH": str(Path(python).parent) + os.pathsep + kept["PATH"]}
 

@@ -7,11 +7,11 @@ python -m benchmarks.frontier_search --data FOLDER --attacker context --reader s
 python -m benchmarks.frontier_search --data FOLDER --attacker context --best 12 --of FILE   # of an earlier search
 python -m benchmarks.frontier_search --tables FILE                            # what a search found, for docs/search.md
 
-FOLDER of --data is the folder of data sets that docs/data.md describes, that of --wordnet holds WordNet's database
-files (Debian's package wordnet-base puts them into /usr/share/wordnet); without it the candidates that need synonyms
-are left out. Every candidate is compared with the default at the same success of the attacker on three tasks, and
-those that lead on six others. First of all the default, made here as a matrix, is held against wordveil's own. All of
-it wants a CUDA device.
+--data names the folder of data sets that docs/data.md describes. --wordnet names the folder of WordNet's database files
+(Debian's package wordnet-base puts them into /usr/share/wordnet); without it, candidates that need synonyms are left
+out. Every candidate is compared with the default at the same success of the attacker on three tasks, and the leading
+ones on six others. Before that, the default made here as a matrix is checked against wordveil's own. All of it needs a
+CUDA device.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ HELD_OUT = ("mpqa", "subj", "sst2", "snips", "sick-e", "mrpc")
 LEVEL = 0.25
 LEVELS = (0.1, 0.25)
 FEWEST = 500  # words
-CANDIDATE_WORDS = 8192  # among which a network looks for the originals
+CANDIDATE_WORDS = 8192  # in which a network looks for the originals
 CHECKED = 1000
 CLOSE = 1e-3  # between single and double precision
 _SETTINGS = ("words", "quick", "attacker", "reader", "steps", "texts", "looked_for")
-FIRST_PART = 0.65  # of the time that is given, for the tasks used to choose
+FIRST_PART = 0.65  # of the given time, for the tasks used to choose
 
 
 def main() -> None:
@@ -56,24 +56,24 @@ def main() -> None:
     parser.add_argument("--words", type=int, help="how many of the most frequent words (20,000; 2,000 with --quick)")
     parser.add_argument("--only", default="", help="a part of the family or the name of the candidates to try")
     parser.add_argument("--quick", action="store_true", help="few words, texts and candidates")
-    parser.add_argument("--best", type=int, default=12, help="how many candidates of --of go on")
-    parser.add_argument("--of", type=Path, help="try only those that keep most in a search that --json wrote")
-    parser.add_argument("--go-on", type=Path, metavar="FILE", help="keep what a search measured that --json wrote here")
-    parser.add_argument("--texts", type=int, help="at most so many texts of each task (all; 2,000 with --quick)")
-    parser.add_argument("--attacker", choices=("alone", "context"), default="alone", help="by whom levels are meant")
+    parser.add_argument("--best", type=int, default=12, help="how many candidates of --of to try")
+    parser.add_argument("--of", type=Path, help="try only the candidates that keep most in a search written by --json")
+    parser.add_argument("--go-on", type=Path, metavar="FILE", help="continue a stopped search that --json wrote here")
+    parser.add_argument("--texts", type=int, help="at most this many texts of each task (all; 2,000 with --quick)")
+    parser.add_argument("--attacker", choices=("alone", "context"), default="alone", help="whose success to hold equal")
     parser.add_argument(
         "--reader",
         choices=("context", "shipped"),
         default="context",
-        help="the network of the attacker with context: fitted to each release, or as it comes, in a tenth of the time",
+        help="the network of the attacker with context: fitted to each release, or as shipped (ten times faster)",
     )
-    parser.add_argument("--steps", type=int, default=300, help="of fitting a network to each release, with context")
-    parser.add_argument("--looked-for", type=int, help="words, about, that the attacker with context looks for (all)")
-    parser.add_argument("--repeats", type=int, help="veilings that utility is measured on (2; 5 without context)")
-    parser.add_argument("--workers", type=int, default=1, help="candidates that are measured at once")
-    parser.add_argument("--minutes", type=float, help="begin no further candidate after so many minutes")
-    parser.add_argument("--json", type=Path, help="write the figures here as well, after every candidate")
-    parser.add_argument("--tables", type=Path, help="print the tables of a file that --json wrote, and stop")
+    parser.add_argument("--steps", type=int, default=300, help="steps to fit a network to each release, with context")
+    parser.add_argument("--looked-for", type=int, help="about how many words the attacker with context looks for (all)")
+    parser.add_argument("--repeats", type=int, help="how many veilings to measure utility on (2; 5 without context)")
+    parser.add_argument("--workers", type=int, default=1, help="how many candidates to measure at once")
+    parser.add_argument("--minutes", type=float, help="start no further candidate after this many minutes")
+    parser.add_argument("--json", type=Path, help="write the figures to this file after every candidate")
+    parser.add_argument("--tables", type=Path, help="only print the tables of a file that --json wrote")
     chosen = parser.parse_args()
     if chosen.tables:
         print(tables(json.loads(chosen.tables.read_text(encoding="utf-8"))), end="")
@@ -101,13 +101,13 @@ def main() -> None:
 
 
 def best_of(file: Path, count: int) -> list[str]:
-    """Return the names of those that kept most in an earlier search, on the tasks used to choose."""
+    """Return the names of the candidates that kept most in an earlier search, on the tasks used to choose."""
     rows = [Row.from_dict(row) for row in json.loads(file.read_text())["compared"]["tasks used to choose"]["rows"]]
     return [row.label for row in sorted(rows, key=lambda row: -row.share)[:count]]
 
 
 class _Search:
-    """A search: what it has found, which goes into a file after every candidate."""
+    """A search, and what it has found, which is written to a file after every candidate."""
 
     def __init__(self, plan: Plan, before: dict[str, Any] | None, workers: int, file: Path | None) -> None:
         self.plan, self.workers, self.file = plan, workers, file
@@ -133,7 +133,7 @@ class _Search:
     def compare(
         self, title: str, tasks: tuple[str, ...], names: Sequence[str], levels: tuple[float, ...], until: float | None
     ) -> list[Row]:
-        """Compare candidates with the default on some tasks, until so many minutes have passed in all."""
+        """Compare candidates with the default on some tasks, until `until` minutes of the whole search have passed."""
         comparison = self.plan.comparison(tasks)
         bounds = ", ".join(f"{name} {low:.3f} {high:.3f}" for name, (low, high) in comparison.bounds.items())
         print(f"\n{title} (random words, clean text: {bounds})\n", flush=True)
@@ -141,7 +141,7 @@ class _Search:
         rows = [Row.from_dict(row) for row in self._known.get(title, {}).get("rows", [])]
         done = {row.label for row in rows}
         waiting = [name for name in names if name not in done]
-        # the default once more, if there are others to compare with it
+        # measure the default once more if there are others to compare with it
         asked = [DEFAULT, *(name for name in waiting if name != DEFAULT)] if waiting else []
         left = None if until is None else until - (time.perf_counter() - self._started) / 60.0
         default: dict[float, Measured] = {}
@@ -182,9 +182,9 @@ def search(
     minutes: float | None = None,
     file: Path | None = None,
 ) -> dict[str, Any]:
-    """Compare all candidates, then the leading ones on other tasks; print every row as soon as it is known.
+    """Compare all candidates, then the leading ones on other tasks. Print every row as soon as it is known.
 
-    What was found `before`, by a search with the same settings that was stopped, is not measured again.
+    `before` is what a stopped search with the same settings has found. It is not measured again.
     """
     running = _Search(plan, before, workers, file)
     ground = plan.ground

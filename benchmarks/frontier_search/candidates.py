@@ -1,4 +1,4 @@
-"""What is tried: spaces and priors of each kind that could serve better than the default."""
+"""The candidates: spaces and priors of each kind that could serve better than the default."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ DEFAULT = "10 nearest, first hop 0.5 (the default)"
 FORMER = "3 nearest, plain hops (the former default)"
 
 _FIRST = 0.5
-_REMOVED = 3  # of the main directions of all vectors
+_REMOVED = 3  # main directions of all vectors
 _ROUNDS = 10  # of retrofitting
-_NEVER = -200.0  # the log-prior of what never comes out: 0 in single precision, and ratios stay finite
+_NEVER = -200.0  # the log-prior of words that never come out: 0 in single precision, but ratios stay finite
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A candidate that can be made."""
+    """A candidate, and how to make it."""
 
     family: str
     label: str
@@ -134,7 +134,7 @@ def _priors() -> list[Entry]:
 
 
 def _outputs() -> list[Entry]:
-    """List what lets only some words come out, the same for every input, which takes nothing from the promise."""
+    """List candidates that let only some words come out, the same for every input, so the guarantee stays the same."""
 
     def only(chosen: Callable[[Ground], NDArray[np.bool_]]) -> Callable[[Ground], Candidate]:
         def make(ground: Ground) -> Candidate:
@@ -218,7 +218,7 @@ def _mutual(k: int) -> Joined:
 
 
 def _hops(joined: Joined, *, first: float = _FIRST, power: float = 0.0) -> Callable[[Ground], Candidate]:
-    """Return what makes the candidate of a graph: hops of which the first costs less, and a power of the frequency."""
+    """Make the candidate of a graph: hops, the first of which costs less, and a prior that is a power of frequency."""
 
     def make(ground: Ground) -> Candidate:
         prior = None if power == 0.0 else power * _log_frequency(ground)
@@ -246,14 +246,14 @@ def _chord_distance(ground: Ground) -> Tensor:
 
 
 def _without_main_directions(ground: Ground) -> Candidate:
-    """Leave out what all vectors share before looking for neighbours (Mu & Viswanath 2018)."""
+    """Remove what all vectors share before looking for neighbours (Mu & Viswanath 2018)."""
     centred = ground.space.matrix - ground.space.matrix.mean(axis=0)
     main = np.linalg.svd(centred.T @ centred)[0][:, :_REMOVED]
     return _hops(_nearest(10))(ground.with_vectors(centred - centred @ main @ main.T))
 
 
 def _retrofitted(ground: Ground) -> Candidate:
-    """Move every vector half of the way to its synonyms before looking for neighbours (Faruqui et al. 2015)."""
+    """Move every vector halfway to its synonyms before looking for neighbours (Faruqui et al. 2015)."""
     vectors: NDArray[np.float32] = ground.space.directions
     moved = vectors.copy()
     word, synonym = ground.synonyms.T

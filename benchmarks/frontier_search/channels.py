@@ -1,4 +1,4 @@
-"""A candidate as the dense matrix of its probabilities: what it reveals, exactly."""
+"""A candidate as the dense matrix of its probabilities, which gives exactly what it reveals."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from wordveil.parallel import blocks
 
 __all__ = ["Candidate", "Sampler", "column_parts", "near_losses", "probabilities", "success"]
 
-_ENTRIES = 1 << 27  # of a block of rows
+_ENTRIES = 1 << 27  # in a block of rows
 
 
 @dataclass(frozen=True)
 class Candidate:
     """Draws ``u`` for ``w`` with probability ∝ ``prior(u)·e^{-ε·cost(w,u)/2}``.
 
-    The promise is ε·d(w,w') wherever the cost changes by no more than the distance d between two inputs; that holds
-    for every cost made from a metric by `free`.
+    The guarantee is ε·d(w,w') if the cost changes by no more than the distance d between two inputs. That holds for
+    every cost that `free` makes from a metric.
     """
 
     cost: Tensor  # a row for each input
-    log_prior: Tensor | None = None  # over outputs; uniform if not given
+    log_prior: Tensor | None = None  # over outputs; uniform if None
 
     @classmethod
     def free(cls, distance: Tensor, offset: float, log_prior: Tensor | None = None) -> Candidate:
-        """Make the first part of every way free: the cost is the distance less the offset, and never below 0."""
+        """Make the first part of every path free: the cost is the distance minus the offset, and never below 0."""
         return cls((distance - offset).clamp(min=0.0), log_prior)
 
     def logs(self, rows: Tensor, epsilon: float) -> Tensor:
@@ -48,7 +48,7 @@ def probabilities(candidate: Candidate, epsilon: float) -> Tensor:
 
 
 def success(channel: Tensor, chances: Tensor) -> float:
-    """Return how often the best guess of an input is right: the sum over outputs of the largest ``π(w)·Pr[M(w)=u]``."""
+    """Return how often the best guess of the input is right: the sum over outputs of max ``π(w)·Pr[M(w)=u]``."""
     best = torch.zeros(channel.shape[1], device=channel.device)
     for part in _parts(channel):
         best = torch.maximum(best, (channel[part] * chances[part, None]).amax(dim=0))
@@ -58,7 +58,7 @@ def success(channel: Tensor, chances: Tensor) -> float:
 def near_losses(
     candidate: Candidate, epsilon: float, ids: NDArray[np.int64], similar: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return for some words the largest log-ratio to one of their most similar words, over all outputs."""
+    """Return for some words the largest log-ratio, over all outputs, to any of their most similar words."""
     inputs = torch.as_tensor(np.column_stack([ids, similar]), device=candidate.cost.device)
     found = []
     for part in blocks(len(inputs), max(1, _ENTRIES // (inputs.shape[1] * candidate.cost.shape[1]))):
@@ -70,8 +70,9 @@ def near_losses(
 class Sampler:
     """Draws from a channel.
 
-    The sums along each row go from 0 to 1; those of row w, raised by w, go from w to w + 1. So all of them together
-    rise, and one search in them finds a draw of any row, to about 1e-11 of its probability at 50,000 words.
+    The cumulative sums of each row go from 0 to 1. Row w is raised by w, so its sums go from w to w + 1, and those of
+    all rows together are increasing. One search finds a draw of any row, to about 1e-11 of its probability at 50,000
+    words.
     """
 
     def __init__(self, channel: Tensor) -> None:
@@ -93,5 +94,5 @@ def _parts(channel: Tensor) -> list[slice]:
 
 
 def column_parts(channel: Tensor, count: int) -> list[slice]:
-    """Return blocks of so many columns as are worked on at once."""
+    """Return blocks of as many columns as are processed at once."""
     return list(blocks(count, max(1, _ENTRIES // len(channel))))

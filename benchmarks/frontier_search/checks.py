@@ -1,4 +1,4 @@
-"""What is made here as dense matrices, held against wordveil's own mechanism, meter and a known algorithm."""
+"""Checks of the dense matrices made here against wordveil's own mechanism and meter, and a known algorithm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EPSILON = 5.0
 
 
 def differences(ground: Ground) -> dict[str, float]:
-    """Return the relative errors of the default's figures, and of ways along weighted edges."""
+    """Return the relative errors of the default's figures, and of paths along weighted edges."""
     space = ground.space
     meter = meter_for(maker("graph", space), space)
     law = meter.laws([_EPSILON])[0]

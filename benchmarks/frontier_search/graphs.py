@@ -22,18 +22,18 @@ __all__ = [
 
 Lengths = NDArray[np.float64]
 
-#: Says how long edges are.
+#: Computes the lengths of edges.
 Measure: TypeAlias = Callable[[Ground, Edges], Lengths]
 
 _ROWS = 2048
-_LOCAL = 10  # neighbours that tell how crowded it is around a word
+_LOCAL = 10  # neighbours that show how crowded it is around a word
 _SHORTEST = 1e-3
 
 
 def connected(ground: Ground, *parts: Edges) -> Edges:
-    """Return the pairs of words that any of the parts joins, and those that make one component of all words.
+    """Return the pairs of words that any of the parts joins, and more that connect all words.
 
-    The rest of a component is joined as `wordveil.spaces.graph.build_graph` does.
+    The components are joined as in `wordveil.spaces.graph.build_graph`.
     """
     edges = join(ground.space, np.concatenate(parts), ground.listed, ground.cosines)
     edges = edges[edges[:, 0] != edges[:, 1]]
@@ -46,27 +46,28 @@ def nearest(ground: Ground, k: int, words: int | None = None) -> Edges:
 
 
 def uneven(ground: Ground, counts: NDArray[np.int64]) -> Edges:
-    """Join each word to a number of most similar words of its own."""
+    """Join each word to its most similar words, as many as its count says."""
     wanted = np.arange(ground.listed.shape[1]) < counts[:, None]
     return np.stack([np.nonzero(wanted)[0], ground.listed[wanted]], axis=1)
 
 
 def above(ground: Ground, cosine: float) -> Edges:
-    """Join words whose cosine is above a threshold, each to as many as are listed at most."""
+    """Join words with a cosine above a threshold, as far as they are among the words listed for each."""
     return uneven(ground, (ground.cosines > cosine).sum(axis=1))
 
 
 def mutual(ground: Ground, k: int) -> Edges:
-    """Join two words where each is among the `k` most similar words of the other."""
+    """Join two words if each is among the `k` most similar words of the other."""
     pairs = nearest(ground, k)
     keys, back = pairs[:, 0] * len(ground) + pairs[:, 1], pairs[:, 1] * len(ground) + pairs[:, 0]
     return pairs[np.isin(keys, back)]
 
 
 def hubless(ground: Ground, k: int) -> Edges:
-    """Join each word to its `k` most similar words where hubs count as less similar.
+    """Join each word to its `k` most similar words, where hubs count as less similar.
 
-    By ``2·cos(w,u) - r(u)``, where ``r`` is a word's mean cosine with its ten most similar (Conneau et al. 2018).
+    The score is ``2·cos(w,u) - r(u)``, where ``r`` is a word's mean cosine with its ten most similar (Conneau et al.
+    2018).
     """
     crowd = torch.as_tensor(ground.cosines[:, :_LOCAL].mean(axis=1), device=ground.device)
     found = []
@@ -80,8 +81,8 @@ def hubless(ground: Ground, k: int) -> Edges:
 def spread(ground: Ground, k: int, among: int) -> Edges:
     """Join each word to at most `k` of its most similar words that lie in different directions from it.
 
-    A word is passed over if it is more like one that was taken than like the word itself: of several words of one
-    sense the first is taken, and there is room for other senses (the pruning of relative neighbourhood graphs).
+    A word is skipped if it is closer to one already taken than to the word itself. Of several words of one sense only
+    the first is taken, which leaves room for other senses (the pruning of relative neighbourhood graphs).
     """
     among = min(among, ground.listed.shape[1])
     found = []
@@ -100,7 +101,7 @@ def spread(ground: Ground, k: int, among: int) -> Edges:
 
 
 def spanning_trees(ground: Ground, count: int) -> Edges:
-    """Join words by spanning forests of the listed words, each the best without the edges of those before it."""
+    """Join words by spanning forests of the listed pairs, each the shortest without the edges of those before it."""
     pairs = np.unique(np.sort(nearest(ground, ground.listed.shape[1]), axis=1), axis=0)
     lengths = chords(ground, pairs)
     trees = []
@@ -119,7 +120,7 @@ def unit(ground: Ground, pairs: Edges) -> Lengths:  # noqa: ARG001 - the others 
 
 
 def chords(ground: Ground, pairs: Edges) -> Lengths:
-    """Return the distance of the two words on the unit sphere, scaled to a mean of 1."""
+    """Return the chord between the two words on the unit sphere, scaled to a mean of 1."""
     vectors = ground.space.directions
     squares = np.concatenate(
         [((vectors[pairs[part, 0]] - vectors[pairs[part, 1]]) ** 2).sum(axis=1) for part in blocks(len(pairs), 1 << 18)]
@@ -128,13 +129,13 @@ def chords(ground: Ground, pairs: Edges) -> Lengths:
 
 
 def locally(ground: Ground, pairs: Edges) -> Lengths:
-    """Return chords measured by how far each of the two words is from its ten most similar ones."""
+    """Return chords relative to the mean distance of each of the two words from its ten most similar ones."""
     reach = np.sqrt(np.maximum(2.0 - 2.0 * ground.cosines[:, :_LOCAL], 0.0)).mean(axis=1)
     return _scaled(chords(ground, pairs) / np.sqrt(reach[pairs[:, 0]] * reach[pairs[:, 1]]))
 
 
 def by_frequency(power: float) -> Measure:
-    """Return what makes edges between frequent words shorter: as a power of the words' ranks."""
+    """Return a measure that makes edges between frequent words shorter, by a power of the words' ranks."""
 
     def lengths(ground: Ground, pairs: Edges) -> Lengths:  # noqa: ARG001 - the others look at the words
         scale = np.clip(((pairs + 10.0) / 3000.0) ** power, 0.2, 3.0)

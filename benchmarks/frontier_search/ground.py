@@ -1,4 +1,4 @@
-"""What every candidate is made from: the words, who is similar to whom, and what a thesaurus says."""
+"""What every candidate is made from: the words, their most similar words, and their synonyms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Ground:
 
     space: EuclideanSpace  # the words, frequent ones first, and their vectors
     device: str  # where the dense matrices live: ``cuda`` or ``cpu``
-    wordnet: Path | None = None  # the folder of WordNet's database files; without it there are no synonyms
+    wordnet: Path | None = None  # the folder of WordNet's database files; without it, there are no synonyms
 
     def __len__(self) -> int:
         return len(self.space)
@@ -55,7 +55,7 @@ class Ground:
 
     @property
     def cosines(self) -> NDArray[np.float32]:
-        """The cosines of the words that are listed."""
+        """The cosines of the listed words."""
         return self._similar[1]
 
     @cached_property

@@ -13,10 +13,11 @@ _ROUNDS = 8
 
 
 def cluster_distance(ground: Ground, trees: int = 1, seed: int = 0) -> Tensor:
-    """Return log2 of the size of the smallest cluster that holds both words, in the mean over some trees.
+    """Return log2 of the size of the smallest cluster that holds both words, as the mean over some trees.
 
-    The clusters of a tree come from the whole vocabulary by nested 2-means. Of one tree the distance is an ultrametric,
-    and no ball of radius r has more than 2^r words: no space grows more slowly. A mean of metrics is a metric.
+    The clusters of a tree come from the whole vocabulary by nested 2-means. With one tree the distance is an
+    ultrametric, and no ball of radius r has more than 2^r words: no space grows more slowly. A mean of metrics is a
+    metric.
     """
     generator = torch.Generator().manual_seed(seed)
     total = torch.zeros((len(ground), len(ground)), device=ground.device)
@@ -39,7 +40,7 @@ def _one_tree(points: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def _halved(points: Tensor, cluster: Tensor, generator: torch.Generator) -> Tensor:
-    """Return for each point on which side it is of its cluster, by 2-means in all clusters at once."""
+    """Return for each point which half of its cluster it belongs to, by 2-means in all clusters at once."""
     count = int(cluster.max()) + 1
     guess = torch.randn(points.shape[1], generator=generator).to(points.device)
     along = points @ guess

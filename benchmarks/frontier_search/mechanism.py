@@ -25,11 +25,11 @@ __all__ = ["ChannelLaw", "ChannelMechanism"]
 Ids = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
 
-_TINY = 1e-37  # the smallest probability that single precision tells from 0
+_TINY = 1e-37  # the smallest probability that single precision distinguishes from 0
 
 
 class ChannelLaw(RowLaw):
-    """The law of a channel that is held as one matrix, where that lives."""
+    """The law of a channel that is held as one matrix, on the device of the matrix."""
 
     how = "Exact: from a matrix of all probabilities."
 
@@ -45,7 +45,7 @@ class ChannelLaw(RowLaw):
         return np.asarray(self._channel[self._on_device(ids)].double().cpu().numpy())
 
     def _columns(self, outputs: Ids, inputs: Ids) -> Tensor:
-        """Return the probabilities of some outputs, a row for each of them and a column for each input."""
+        """Return the probabilities of some outputs, with a row per output and a column per input."""
         some = self._channel[:, self._on_device(outputs)]
         return some[self._on_device(inputs)].T
 
@@ -57,7 +57,7 @@ class ChannelLaw(RowLaw):
         prior: Floats | None = None,  # noqa: ARG002 - exact without it
         watch: Watch = ignore,  # noqa: ARG002 - at once
     ) -> Floats:
-        """Return ``ln Pr[M(w)=y]``, a row for each output and a column for each input."""
+        """Return ``ln Pr[M(w)=y]``, with a row per output and a column per input."""
         words = np.arange(len(self)) if inputs is None else inputs
         return np.asarray(self._columns(outputs, words).clamp(min=_TINY).log().cpu().numpy(), dtype=np.float64)
 
@@ -68,7 +68,7 @@ class ChannelLaw(RowLaw):
         outputs: Ids | None = None,
         watch: Watch = ignore,  # noqa: ARG002 - at once
     ) -> NDArray[np.float32]:
-        """Return the mean vector of the word behind an output."""
+        """Return the mean vector of the word behind each output."""
         chosen = np.arange(len(self)) if outputs is None else outputs
         inputs = support(prior, len(self))
         table = np.concatenate([vectors[inputs], np.ones((len(inputs), 1))], axis=1)
@@ -80,7 +80,7 @@ class ChannelLaw(RowLaw):
         return found
 
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:  # noqa: ARG002
-        """Return the best guess under each of some priors."""
+        """Return the best guess under each prior."""
         found = []
         for prior in priors:
             whole = np.zeros(len(self))
@@ -103,7 +103,7 @@ class _Seen:
         self._columns = columns
 
     def gain(self, prior: Floats, shares: Floats) -> Floats:
-        """Return for every input how much likelier it makes what was seen than the prior as a whole does."""
+        """Return for every input how much likelier it makes the seen outputs than the prior as a whole does."""
         like = {"dtype": self._columns.dtype, "device": self._columns.device}
         mixed = self._columns @ torch.as_tensor(prior, **like)
         ratio = torch.as_tensor(shares, **like) / mixed.clamp(min=_TINY)
@@ -136,5 +136,5 @@ class ChannelMechanism(Mechanism[EuclideanSpace]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised for one word, in the metric that the channel was made from."""
+        """What is guaranteed for one word, in the metric that the channel was made from."""
         return self.make_guarantee()

@@ -17,10 +17,10 @@ _BLOCK = 1024
 
 
 def shortest_paths(words: int, pairs: Edges, lengths: NDArray[np.float64], device: str) -> Tensor:
-    """Return the length of the shortest way between every two words of a connected graph.
+    """Return the length of the shortest path between every two words of a connected graph.
 
-    `pairs` has each edge once. On a CUDA device the algorithm of Bellman and Ford finds it for all words at once, on
-    the processor that of Dijkstra, or wordveil's own search where every edge is one hop.
+    `pairs` has each edge once. A CUDA device uses the Bellman-Ford algorithm, for all words at once. The processor uses
+    Dijkstra's, or wordveil's own search if every edge is one hop.
     """
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     graph = coo_array((np.tile(lengths, 2), (ends[:, 0], ends[:, 1])), shape=(words, words)).tocsr()
@@ -32,7 +32,7 @@ def shortest_paths(words: int, pairs: Edges, lengths: NDArray[np.float64], devic
 
 
 def _bellman_ford(graph: csr_array, device: str) -> Tensor:
-    import triton  # noqa: PLC0415 - only CUDA builds of torch bring it
+    import triton  # noqa: PLC0415 - comes only with CUDA builds of torch
 
     from benchmarks.frontier_search.relaxing import relax  # noqa: PLC0415
 

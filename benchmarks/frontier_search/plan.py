@@ -1,4 +1,4 @@
-"""What every process that measures candidates is given; in a module of its own, so that new processes can import it."""
+"""What every process that measures candidates needs, in its own module so that new processes can import it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wordveil.spaces import load_space
 
 @dataclass(frozen=True)
 class Plan:
-    """What every process that measures candidates needs to know."""
+    """The settings of a search, for every process that measures candidates."""
 
     data: Path
     wordnet: Path | None
@@ -28,8 +28,8 @@ class Plan:
     attacker: str
     reading: Reading
     repeats: int
-    texts: int  # at most, of each task
-    looked_for: int | None = None  # words, about, that the attacker with context looks for; all if not given
+    texts: int  # of each task, at most
+    looked_for: int | None = None  # about how many words the attacker with context looks for; all if None
 
     @property
     def ground(self) -> Ground:
@@ -41,7 +41,7 @@ class Plan:
         return _comparison(self, tasks)
 
     def measured(self, tasks: tuple[str, ...], label: str, levels: Sequence[float]) -> dict[float, Measured]:
-        """Measure the candidate of this name."""
+        """Measure the candidate with this label."""
         every = entries(wordnet=self.wordnet is not None)
         return self.comparison(tasks).measured(next(one for one in every if one.label == label), levels)
 

@@ -9,7 +9,7 @@ __all__ = ["relax"]
 
 @triton.jit
 def relax(known, better, indptr, indices, lengths, words, BLOCK: tl.constexpr):
-    """Write for one word and a block of others the shortest way known, or one over a neighbour if that is shorter."""
+    """Write the shortest known path from one word to a block of others, or one over a neighbour if that is shorter."""
     word = tl.program_id(0)
     column = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     inside = column < words

@@ -1,6 +1,6 @@
-"""Candidates at the same success of an attacker: near loss and utility, and who goes on to the tasks held out.
+"""Compares candidates at the same success of an attacker: near loss, utility, and which go on to the held-out tasks.
 
-Veiling, reading and attacking are those of the lab (`TaskTexts`, `at_levels`), on a candidate's channel as a mechanism.
+Veiling, reading and attacking are the lab's (`TaskTexts`, `matched`), with a candidate's channel as the mechanism.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SIMILAR = 10
 _NEAR_WORDS = 1000
 _START = 4.0
 _TOLERANCE = {"alone": 0.002, "context": 0.02}
-_NO_WORSE = 1.02  # a near loss that is larger by less is no worse
+_NO_WORSE = 1.02  # a near loss up to 2% larger counts as no worse
 _BEST = 3
 
 
@@ -42,30 +42,30 @@ class Row:
     level: float
     epsilon: float
     attacker: float  # the success that was reached
-    uniform: float  # the success of an attacker without context who takes all words for equally likely
-    kept: float  # the share of the texts' words that stay what they are
+    uniform: float  # the success of an attacker without context who takes all words to be equally likely
+    kept: float  # the share of the texts' words that stay the same
     near_loss: float  # the median over words of the largest log-ratio between a word and its ten most similar words
-    # how far utility is on the way from random words to clean text, in the mean over the tasks: by the strongest
-    # reader, and by each
+    # how far utility is between random words (0) and clean text (1), as the mean over the tasks: with the strongest
+    # reader, and with each reader
     share: float
     read: dict[str, float]
-    # how much more that is than the default's, with a 95% interval over texts and draws; None for the default
+    # how much larger the share is than the default's, with a 95% interval over texts and draws; None for the default
     gain: Estimate | None
-    shares: dict[str, float]  # the share of each task, by the strongest reader
+    shares: dict[str, float]  # the share of each task, with the strongest reader
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the row as plain values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Row:
-        """Return what `to_dict` wrote."""
+        """Return the row that `to_dict` wrote."""
         return cls(**{**values, "gain": values["gain"] and Estimate(**values["gain"])})
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A row, and the answers that it is compared with the default's by."""
+    """A row, and the answers used to compare it with the default."""
 
     row: Row
     outcomes: list[Outcome]
@@ -74,8 +74,8 @@ class Measured:
 class Comparison:
     """Compares candidates on some tasks, with function words left alone.
 
-    The attacker ``alone`` looks at one word at a time and knows how often each word occurs in the texts of the tasks;
-    ``context`` reads the whole release, or as much of it as has about `looked_for` veiled words.
+    The attacker ``alone`` looks at one word at a time, and knows how often each word occurs in the texts of the tasks.
+    ``context`` reads the whole release, or as much of it as contains about `looked_for` veiled words.
     """
 
     def __init__(
@@ -98,12 +98,12 @@ class Comparison:
 
     @cached_property
     def chances(self) -> Any:
-        """How often each word occurs among those that are veiled."""
+        """How often each word occurs among the veiled ones."""
         return torch.as_tensor(self.texts.chances, device=self.ground.device).float()
 
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """For each task the score of random words and of clean text."""
+        """The score of random words and of clean text for each task."""
         random, clean = self.texts.ends(self.model, repeats=self.repeats, seed=self.seed)
         return {low.task.name: (low.score, high.score) for low, high in zip(random, clean, strict=True)}
 
@@ -116,7 +116,7 @@ class Comparison:
             yield from self.against(default, found)
 
     def against(self, default: dict[float, Measured], found: dict[float, Measured]) -> Iterator[Row]:
-        """Give the rows of a candidate with how much more it keeps than the default."""
+        """Give the rows of a candidate, with their gain over the default."""
         for level, one in found.items():
             if one.row.label == DEFAULT or level not in default:
                 yield one.row
@@ -203,7 +203,7 @@ class Comparison:
 
 
 def leading(rows: Sequence[Row]) -> list[str]:
-    """Return who goes on: the default, the former one, and the best few at no worse near loss and at any."""
+    """Return who goes on: the default, the former default, and the best few with no worse near loss and with any."""
     limit = _NO_WORSE * next(row.near_loss for row in rows if row.label == DEFAULT)
     others = sorted((row for row in rows if row.label not in (DEFAULT, FORMER)), key=lambda row: -row.share)
     fair = [row.label for row in others if row.near_loss <= limit]

@@ -1,4 +1,4 @@
-"""Rows as lines of a table in Markdown, and the tables of a whole search."""
+"""Writes rows as lines of a Markdown table, and the tables of a whole search."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _COLUMNS = ("family", "candidate", "level", "ε", "near loss", "uniform", "kept"
 
 
 def headings(readers: Sequence[str]) -> str:
-    """Return the first lines of a table whose utility these readers have measured."""
+    """Return the first lines of a table whose utility was measured with these readers."""
     columns = (*_COLUMNS, *(f"share, {reader}" for reader in readers), "more than the default")
     return f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|"
 
 
 def line(row: Row) -> str:
-    """Return the line of a row; the gain with half of its 95% interval."""
+    """Return the line of a row. The gain has half of its 95% interval."""
     gain = "" if row.gain is None else f"{row.gain.value:+.3f} ± {0.5 * (row.gain.high - row.gain.low):.3f}"
     shares = " | ".join(f"{share:.3f}" for share in row.read.values())
     return (
@@ -29,7 +29,7 @@ def line(row: Row) -> str:
 
 
 def tables(found: dict[str, Any]) -> str:
-    """Write what a search found, as its JSON file has it, for docs/search.md."""
+    """Write the tables of a search, from its JSON file, for docs/search.md."""
     parts = [f"{found['words']:,} words, attacker {found['attacker']}, {found['seconds']:,} s on {found['device']}."]
     for title, one in found["compared"].items():
         rows = [Row.from_dict(row) for row in one["rows"]]

@@ -26,6 +26,7 @@ class Sight:
     ----------
     left, right : str
         The two inputs.
+    draws : int
         How often each was drawn.
     allowed : float
         The loss that the claim allows between them.

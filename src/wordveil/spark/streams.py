@@ -39,8 +39,8 @@ def privatize_stream(
 ) -> StreamingQuery:
     """Veil some columns of a streaming DataFrame. Each batch of new rows is drawn and written once.
 
-    Every batch gets a folder of its own in the store (``batch-000000000`` and so on), and ``read.parquet(store +
-    "/*")`` reads the complete ones. After a crash, Spark repeats the batch that it did not finish. If its folder is
+    Every batch gets its own folder in the store (``batch-000000000`` and so on). ``read.parquet(store + "/*")`` reads
+    the complete ones. After a crash, Spark repeats the batch that it did not finish. If its folder is
     complete, it is left as it is; otherwise it is cleared and drawn anew.
 
     Parameters
@@ -62,6 +62,7 @@ def privatize_stream(
         For a scope wider than a record: a file on the driver with the secret that draws follow from, because later
         batches must agree with earlier ones. It is created if it does not exist. Anyone who has it and the release can
         find the words, so keep it like the data, and delete it when the stream has ended.
+    trigger : mapping, optional
         When batches are made, as in Spark: ``{"processingTime": "1 minute"}``, or ``{"availableNow": True}`` to veil
         what is there and stop.
     tell : callable

@@ -1,1 +1,1 @@
-"""Experiments: mechanisms compared, and the tables and figures of the papers done again."""
+"""Experiments: comparisons of mechanisms, and the tables and figures of the papers, reproduced."""

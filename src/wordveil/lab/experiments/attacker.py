@@ -1,12 +1,12 @@
 """How often a guess of a word is right on real text, and the ε at which it is right a given share of the time.
 
-There are three attackers, and every comparison of mechanisms takes any. One looks at each word alone: they know the
-mechanism and how often each word occurs in the text, or nothing of that. Where the mechanism's law is exact, so is
-their success: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Elsewhere the guesses are learnt from draws and
-tested on fresh ones, so that the success is not flattered; with endless draws it would be a little higher.
+There are three attackers, and every comparison of mechanisms can use any of them. One looks at each word alone. They
+know the mechanism and either how often each word occurs in the text, or nothing about that. If the mechanism's law is
+exact, so is their success: the sum over outputs of the largest ``π(w)·Pr[M(w)=y]``. Otherwise the guesses are learnt
+from draws and tested on fresh ones, so the success is not flattered; with endless draws it would be a little higher.
 
-The second reads the whole release in context (`wordveil.Reader`), and has nothing but the release and what is public.
-The third knows half of the texts in clear, and guesses the words of the other half together, by trigrams.
+The second reads the whole release in context (`wordveil.Reader`), and has only the release and what is public. The
+third knows half of the texts in clear, and guesses the words of the other half together, with trigrams.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from wordveil.reading.places import Words
 from wordveil.spaces import Space
 from wordveil.stats import Estimate
 
-#: What an attacker who looks at one word at a time may know: how often each occurs in the text, or nothing.
+#: What an attacker who looks at one word at a time may know: how often each occurs in the text, or nothing about that.
 PRIORS = ("text", "uniform")
 
-_KEPT = 20_000  # draws that tell how many words stay
+_KEPT = 20_000  # draws to measure how many words stay
 _TRIES = 14
-_ALIKE, _KEPT_ALL = 4, 0.9  # ε in a row with equal success of the attacker, and the share of words kept if none changes
+_ALIKE, _KEPT_ALL = 4, 0.9  # ε in a row with equal success, and the share of kept words from which that means no change
 _SMALLEST, _LARGEST = 1e-4, 1e5
 
 
@@ -47,13 +47,13 @@ class Attacker(ABC):
     """Guesses the words behind the outputs of one mechanism, at any ε."""
 
     make: Maker
-    space: Space  # the space it was asked for on
+    space: Space  # the space that was asked for
     chances: NDArray[np.float64]  # the probability of every word as input
-    prior: str = "text"  # who it is: one of `PRIORS`, or ``context``
-    draws: int = 150_000  # how many draws to learn from, and how many fresh ones to test on, where the law is not exact
+    prior: str = "text"  # which attacker: one of `PRIORS`, or ``context``
+    draws: int = 150_000  # how many draws to learn from, and how many to test on, if the law is not exact
     seed: int = 0
 
-    #: The relative error of the success that is small enough.
+    #: The relative error of the success that is acceptable.
     tolerance: ClassVar[float] = 0.02
 
     @property
@@ -63,14 +63,14 @@ class Attacker(ABC):
 
     @property
     def floor(self) -> float:
-        """The success of always guessing the likeliest word: no mechanism can press it lower."""
+        """The success of always guessing the likeliest word. No mechanism can push it lower."""
         return float(self.weights.max())
 
     def meter(self) -> Meter:
-        """Return what measures the mechanism at any ε, and shares what does not depend on it."""
+        """Return a meter for the mechanism at any ε, which shares what does not depend on ε."""
         words = int(np.count_nonzero(self.weights))
-        each = max(2, math.ceil(2 * self.draws / words))  # half of them is learnt from
-        shared = max(1, words // 1000)  # a law that draws for all words makes fewer draws of each
+        each = max(2, math.ceil(2 * self.draws / words))  # half of them to learn from
+        shared = max(1, words // 1000)  # a law that draws for all words draws each less often
         return meter_for(self.make, self.space, Effort(draws=each * shared, adversary_draws=each, seed=self.seed))
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Attacker(ABC):
         """Return how often the best guess is right."""
 
     def kept(self, law: Law) -> float:
-        """Return the share of the texts' words that stay what they are, from draws."""
+        """Return the share of the texts' words that stay the same, from draws."""
         words = self._tokens(self.chances, _KEPT)
         return float((law.mechanism.draw(words, Entropy(self.seed)) == words).mean())
 
@@ -90,8 +90,8 @@ class Attacker(ABC):
 class TokenAttacker(Attacker):
     """Looks at one word at a time.
 
-    With the prior ``uniform``, every word of the vocabulary is equally likely; with ``text``, as likely as in the
-    texts.
+    With the prior ``uniform``, every word of the vocabulary is equally likely. With ``text``, words are as likely as in
+    the texts.
     """
 
     def success(self, law: Law) -> Estimate:
@@ -106,18 +106,18 @@ class TokenAttacker(Attacker):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextAttacker(Attacker):
-    """Reads the whole release, in context, by a reader that is fitted on it."""
+    """Reads the whole release in context, with a reader that is fitted on it."""
 
     texts: TaskTexts  # what is released
-    vectors: NDArray[np.float32]  # of the words
+    vectors: NDArray[np.float32]  # the vectors of the words
     reading: Reading
     reader: str = "context"  # the name of the reader
 
-    tolerance: ClassVar[float] = 0.04  # each success is that of one veiling and one fit
+    tolerance: ClassVar[float] = 0.04  # each success comes from one veiling and one fit
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How often each word occurs: what their success is held against, and not what they know."""
+        """How often each word occurs, to compare their success with. They do not know this."""
         return self.chances
 
     def success(self, law: Law) -> Estimate:
@@ -127,16 +127,16 @@ class ContextAttacker(Attacker):
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceAttacker(Attacker):
-    """Knows some of the texts, and guesses the words of the others together, by a trigram model of those."""
+    """Knows some of the texts, and guesses the words of the others together, with a trigram model of the known ones."""
 
     known: Words
     veiled: Words
 
-    tolerance: ClassVar[float] = 0.04  # each success is that of one veiling
+    tolerance: ClassVar[float] = 0.04  # each success comes from one veiling
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How often each word occurs: what their success is held against, and not what they know."""
+        """How often each word occurs, to compare their success with. They do not know this."""
         return self.chances
 
     @cached_property
@@ -161,9 +161,9 @@ class SentenceAttacker(Attacker):
 def at_levels(
     attacker: Attacker, meter: Meter, levels: Sequence[float], tolerance: float = 0.0
 ) -> dict[float, tuple[Law | None, Estimate | None]]:
-    """Return for each level the law and the success at the ε that reaches it; None where none does.
+    """Return, for each level, the law and the success at the ε that reaches it, or None if no ε does.
 
-    It is reached to within `tolerance`, as a share of it, or as closely as is worth its time with this attacker.
+    The level is reached to within `tolerance`, relative to it, or as closely as is worth the time with this attacker.
     """
     seen: dict[float, tuple[Law, Estimate]] = {}
 
@@ -182,13 +182,12 @@ def at_levels(
 def matched(
     success: Callable[[float], float], levels: Sequence[float], start: float, *, tolerance: float = 0.02
 ) -> dict[float, float | None]:
-    """Find an ε for each level of success.
+    """Find an ε for each level of success, or None.
 
-    What is learnt for one level serves the others: success rises with ε, nearly as a straight line of log-odds against
-    the logarithm of ε, so a few measurements are enough.
+    What is learnt for one level helps with the others. Success rises with ε: its log-odds are nearly a straight line
+    in the logarithm of ε, so a few measurements are enough.
 
-    `start` is an ε that the mechanism accepts, `tolerance` the relative error of the success; None where no ε was
-    found.
+    `start` is an ε that the mechanism accepts, and `tolerance` the relative error of the success.
 
     >>> found = matched(lambda epsilon: epsilon / (1 + epsilon), [0.5, 0.25], start=8.0)
     >>> round(found[0.5], 1), round(found[0.25], 2)
@@ -204,7 +203,7 @@ def matched(
             tried = _next(known, level)
             if not _SMALLEST < tried < _LARGEST or tried in known:
                 return None
-            if tried < min(known) and _is_flat(known, tolerance):  # as where words of different groups never mix
+            if tried < min(known) and _is_flat(known, tolerance):  # as when words of different groups never mix
                 return None
             try:
                 known[tried] = success(tried)
@@ -216,7 +215,7 @@ def matched(
 
 
 def _is_flat(known: dict[float, float], tolerance: float) -> bool:
-    """Tell whether success falls no more, however small ε is, though there are words left to hide."""
+    """Whether success no longer falls, however small ε is, although there are words left to hide."""
     lowest = [known[epsilon] for epsilon in sorted(known)[:_ALIKE]]
     return len(lowest) == _ALIKE and max(lowest) < _KEPT_ALL and max(lowest) - min(lowest) <= tolerance * max(lowest)
 
@@ -229,7 +228,7 @@ def _next(known: dict[float, float], level: float) -> float:
     if not above:
         return max(below) * 2.0
     low, high = max(below), min(above)
-    if low >= high:  # estimates that cross: it cannot be found more closely
+    if low >= high:  # the estimates cross, so the ε cannot be found more closely
         return math.sqrt(low * high)
     odds = [_odds(known[low]), _odds(known[high])]
     part = (_odds(level) - odds[0]) / (odds[1] - odds[0])

@@ -48,7 +48,7 @@ from wordveil.stats import Estimate, plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Mechanisms that also take part with other options, where the words have vectors.
+# Mechanisms that also take part with other options, if the words have vectors.
 _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "graph": ({"first": 1}, {"k": 3, "first": 1}, {"k": 0, "first": 1}),
     "exponential": ({"prior": "frequency"}, {"prior": "density"}, {"prior": LEAST}),
@@ -62,7 +62,7 @@ class Contender:
 
     label: str
     make: Maker
-    space: Space  # the space it was asked for on
+    space: Space  # the space that was asked for
 
     @property
     def suits(self) -> bool:
@@ -75,7 +75,7 @@ class Contender:
 
 
 def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine: str = "local") -> Contender:
-    """Return one mechanism that takes part."""
+    """Return a mechanism as a contender."""
     placed = on_engine(space, engine) if kind_named(name).searches_points else space
     return Contender(label, maker(name, placed, **options), placed)
 
@@ -83,10 +83,10 @@ def entrant(label: str, name: str, options: dict[str, Any], space: Space, engine
 def everyone(
     space: Space, engine: str = "local", *, suffix: str = "", among: Sequence[str] | None = None
 ) -> list[Contender]:
-    """Return every registered mechanism that suits a space, some also with other options.
+    """Return every registered mechanism that suits a space, some of them also with other options.
 
-    Only mechanisms with noise draw on the engine; the others do not search for nearest words. The labels end in
-    `suffix`; with `among` only those with one of these labels are made.
+    Only mechanisms with noise draw on the engine, because the others do not search for nearest words. The labels end in
+    `suffix`. With `among`, only contenders with these labels are made.
     """
     varied = _VARIANTS if isinstance(space, EuclideanSpace) else {}
     everybody = [(name, options) for name in MECHANISMS for options in ({}, *varied.get(name, ()))]
@@ -97,7 +97,7 @@ def everyone(
 
 
 def _label(name: str, options: dict[str, Any]) -> str:
-    """Return how the mechanism is asked for, NAME:OPTION=VALUE and so on."""
+    """Return the label of a mechanism as users write it, NAME:OPTION=VALUE and so on."""
     told = ",".join(f"{option}={value}" for option, value in options.items())
     return f"{name}:{told}" if told else name
 
@@ -109,15 +109,15 @@ class Point:
     label: str
     prior: str  # which attacker: `PRIORS` or ``context``
     level: float  # the success that was asked for
-    epsilon: float | None  # the ε at which it is reached; None if there is none, and then nothing else is known
+    epsilon: float | None  # the ε that reaches it; None if no ε does, and then nothing else is known
     attacker: Estimate | None = None  # the success measured there
     exact: bool = False  # whether that is exact
     # the median over words of the largest log-ratio between a word and its ten most similar words
     near_loss: float | None = None
-    near_loss_is_bound: bool = False  # whether that is what is promised, and was not computed
-    kept: float | None = None  # the share of the texts' words that stay what they are
-    speed: float | None = None  # words that are drawn in a second of processor time
-    # for each task its score, and how far that is on the way from random words to clean text, by the strongest reader
+    near_loss_is_bound: bool = False  # whether that is what is promised, and not computed
+    kept: float | None = None  # the share of the texts' words that stay the same
+    speed: float | None = None  # words drawn per second of processor time
+    # for each task, its score and how far that is on the way from random words to clean text, by the strongest reader
     scores: dict[str, Estimate] = field(default_factory=dict)
     shares: dict[str, Estimate] = field(default_factory=dict)
     outcomes: dict[str, Outcome] = field(default_factory=dict, repr=False)
@@ -155,14 +155,14 @@ class Point:
         }
 
     def packed(self) -> dict[str, Any]:
-        """Return all of it, the answers to the tasks as well, as values that JSON can hold."""
+        """Return everything, including the answers to the tasks, as values that JSON can hold."""
         return dataclasses.asdict(self) | {
             "outcomes": {name: outcome.answers.tolist() for name, outcome in self.outcomes.items()}
         }
 
     @classmethod
     def unpacked(cls, values: dict[str, Any], tasks: Sequence[Task]) -> Point:
-        """Return what `packed` wrote of a point on these tasks."""
+        """Restore a point on these tasks from what `packed` returned."""
         estimates = {name: _estimates(values[name]) for name in ("scores", "shares", "guessed")}
         known = {task.name: task for task in tasks}
         return cls(
@@ -184,11 +184,11 @@ def _estimates(values: dict[str, Any]) -> dict[str, Estimate]:
 
 @dataclass(frozen=True)
 class Frontier:
-    """What `compare` found."""
+    """The result of `compare`."""
 
     points: list[Point]  # every mechanism at every level
-    bounds: dict[str, tuple[Estimate, Estimate]]  # for each task the score of random words and of clean text
-    floors: dict[str, float]  # for each attacker the success of always guessing the likeliest word
+    bounds: dict[str, tuple[Estimate, Estimate]]  # for each task, the scores of random words and of clean text
+    floors: dict[str, float]  # for each attacker, the success of always guessing the likeliest word
     repeats: int = 1  # how often the texts were veiled
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,9 +198,9 @@ class Frontier:
         return {"points": points, "bounds": bounds, "floors": self.floors, "repeats": self.repeats}
 
 
-_LOOKED_FOR = 20_000  # words, about, that an attacker with context looks for at each ε
-_TIMED = 2000  # words that are drawn to see how fast that is
-#: Attackers who know some of the texts and read the others by trigrams.
+_LOOKED_FOR = 20_000  # about how many words an attacker with context guesses at each ε
+_TIMED = 2000  # words to draw for measuring the speed
+#: An attacker who knows some of the texts and reads the others with trigrams.
 SENTENCES = "sentences"
 
 _Measured = tuple[list[Point], dict[str, float]]
@@ -225,19 +225,20 @@ def compare(
     minutes: float | None = None,
     watch: Watch = ignore,
     keep: Callable[[Frontier], None] | None = None,
-    parts: Parts = Parts(),  # noqa: B008 - it is frozen
+    parts: Parts = Parts(),  # noqa: B008 - frozen
 ) -> Frontier:
     """Measure mechanisms at matched success of the attacker.
 
-    An attacker is one of `PRIORS`, who looks at one word at a time, a reader of the whole release, ``context`` or
-    another network, or `SENTENCES`. They guess the words of the tasks' own texts, the last two about `looked_for` of
-    them, and see `draws` of a mechanism whose law is not exact. Their success is matched to within `tolerance`, as a
-    share of it, or as closely as is worth its time with that attacker. Utility is measured as the texts stand and by
-    the readers of `reading`; `share` makes of an outcome, and of those of random words and of clean text, how far it is
-    on the way, with its interval. The figures do not depend on `workers`, which is how many mechanisms are measured at
-    once; after `minutes` no further one is started. `keep` is given what was found so far after each mechanism, so that
-    little is lost if a long run is stopped; `parts` is a file that keeps all of that, from which the same comparison
-    takes what it has.
+    An attacker is one of `PRIORS` (who look at one word at a time), ``context`` or the name of another network (who
+    read the whole release), or `SENTENCES`. They guess the words of the tasks' own texts, all but `PRIORS` only about
+    `looked_for` of them. If a law is not exact, they see `draws` of it. Their success is matched to within `tolerance`,
+    relative to the level, or as closely as is worth the time with that attacker.
+
+    Utility is measured on the texts as they stand and through the readers of `reading`. `share` computes from an
+    outcome, and those of random words and of clean text, how far it is on the way, with its interval. The figures do
+    not depend on `workers`, the number of mechanisms to measure at once. After `minutes`, no further one is started.
+    `keep` gets what was found so far after each mechanism, so that little is lost if a long run is stopped. `parts` is
+    a file that keeps all of that; a later run of the same comparison takes from it what it has.
     """
     watch("clean text and random words", 0.0)
     random, clean = TaskTexts(tasks, model.space, select=select).ends(model, repeats=repeats, seed=seed)
@@ -259,7 +260,7 @@ def compare(
     left = [number for number in range(len(contenders)) if number not in measured]
 
     def so_far() -> Frontier:
-        """Return what was found, in the order of the contenders, whichever was done first."""
+        """Return what was found, in the order of the contenders, not of completion."""
         points: list[Point] = []
         floors: dict[str, float] = {}
         for _, (found, lowest) in sorted(measured.items()):
@@ -306,7 +307,7 @@ class _Race:
     share: Callable[[Outcome, Outcome, Outcome], Estimate]
 
     def key(self, contender: Contender) -> dict[str, Any]:
-        """Return all that the points of a contender follow from, as plain values."""
+        """Return everything that a contender's points depend on, as plain values."""
         how = self.reading
         return {
             "mechanism": contender.label,
@@ -321,7 +322,7 @@ class _Race:
         }
 
     def run(self, contender: Contender, watch: Watch = ignore) -> _Measured:
-        """Return the points of one contender, and for each attacker the success of always guessing one word."""
+        """Return the points of one contender and, for each attacker, the success of always guessing one word."""
         texts = TaskTexts(self.tasks, contender.space, select=self.select)
         points: list[Point] = []
         floors: dict[str, float] = {}
@@ -408,7 +409,7 @@ class _Race:
 
 
 def _speed(law: Law, texts: TaskTexts) -> float:
-    """Return how many words of the texts are drawn in a second of processor time, once all is prepared."""
+    """Return how many words of the texts are drawn per second of processor time, once everything is prepared."""
     words = np.resize(texts.clean.ids[texts.clean.veiled], _TIMED)
     law.mechanism.draw(words, Entropy(0))
     started = time.process_time()
@@ -420,9 +421,9 @@ _HEADINGS = ("level", "ε", "guess right", "words kept", "near loss")
 
 
 def points_table(title: str, who: str, points: Iterable[Point], tasks: Iterable[str]) -> Table:
-    """Return a table with a row for each point; what was not reached has no figures.
+    """Return a table with a row for each point. A level that was not reached has no figures.
 
-    After the near loss come the mean shares by each reader, then the shares of the tasks by the last of them.
+    After the near loss come the mean shares by each reader, then the shares of the tasks by the last reader.
     """
     listed = list(points)
     readers = next((list(point.read) for point in listed if point.read), [])
@@ -448,7 +449,7 @@ WHO = {
 
 
 def draw_frontier(facts: dict[str, Any], prior: str) -> Figure:
-    """Draw utility against an attacker's success, and against the near loss, from what `Frontier.to_dict` wrote."""
+    """Plot utility against an attacker's success and against the near loss, from what `Frontier.to_dict` returned."""
     figure = new_figure(11.0, 5.0)
     success, loss = figure.subplots(1, 2, sharey=True)
     points = [point for point in facts["points"] if point["prior"] == prior and point["adversary"] is not None]

@@ -11,7 +11,7 @@ from wordveil.errors import InputError
 from wordveil.lab.attacks import Corpus
 from wordveil.lab.tasks import DataFolder
 
-# The files are not well-formed XML, so they are read for the few marks that matter.
+# The files are not well-formed XML, so only the few marks that matter are parsed.
 _TEXT = re.compile(r'<text file="[^"]*?([^"/]+)">(.*?)</text>', re.DOTALL)
 _AUTHOR = re.compile(r'<author id="([^"]+)"\s*/>')
 _BODY = re.compile(r"<body>(.*?)</body>", re.DOTALL)
@@ -73,7 +73,7 @@ def largest_authors(corpus: Corpus, count: int) -> Corpus:
 
 
 def limited(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
-    """Keep at most `most` texts, chosen at random."""
+    """Keep at most `most` random texts."""
     places = np.sort(np.random.default_rng(seed).permutation(len(corpus))[:most]).tolist()
     return Corpus([corpus.texts[place] for place in places], [corpus.authors[place] for place in places])
 

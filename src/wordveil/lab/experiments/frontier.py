@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CHOSEN_ON = ("trec6", "mr", "cr")
-_EVERY = 1_000_000  # examples: all of them
-_READ = 4000  # examples of each task where a network reads them
+_EVERY = 1_000_000  # examples, which means all of them
+_READ = 4000  # examples of each task if a network reads them
 _FOLDS = 3
 _NAMED = 3
-_STEPS, _CANDIDATE_WORDS = 400, 8192  # of fitting a network to each of many candidates
+_STEPS, _CANDIDATE_WORDS = 400, 8192  # for fitting a network to each of many candidates
 _LOOKED_FOR = 2000  # words
 _FEW_DRAWS = 30_000
 
@@ -65,7 +65,7 @@ def _loaded(run: Run, names: Sequence[str], quick: int) -> list[Task]:
 
 
 def _limited(task: Task, run: Run, most: int, seed: int = 0) -> Task:
-    """Return the task on as many examples as were asked for, each of which is then tested once, or on `most`."""
+    """Return the task on as many examples as were asked for, each tested once, or on `most` examples."""
     return task.limited(most, seed) if run.rows is None else task.cross_validated(_FOLDS).limited(run.rows, seed)
 
 
@@ -85,7 +85,7 @@ def _compared(
     how |= {"minutes": run.minutes, "parts": run.parts, "tolerance": run.pick(0.0, 0.0, 0.2)}
     how["reading"] = replace(run.reading, steps=run.reading.steps or _STEPS, candidates=_CANDIDATE_WORDS)
     if run.attacker == "context":
-        # the network that comes with the package needs no fit, and few words tell how often it is right
+        # the network that comes with the package needs no fit, and few words show how often it is right
         is_shipped = run.reader == "shipped"
         how |= {"attackers": ("shipped",), "looked_for": _LOOKED_FOR} if is_shipped else {"attackers": ("context",)}
         full = [level for level in full if 0.1 <= level <= 0.25]
@@ -94,7 +94,7 @@ def _compared(
 
 
 def drawn(name: str, facts: dict[str, Any]) -> dict[str, Figure]:
-    """Draw what one of the comparisons found; nothing where there is no matplotlib, as on a machine lent for a GPU."""
+    """Plot what a comparison found. Return nothing without matplotlib, as on a machine lent for a GPU."""
     if find_spec("matplotlib") is None:
         return {}
     if name == "mechanisms":
@@ -148,7 +148,7 @@ _KNOWS = {
 
 
 def _leaders(found: Frontier) -> str:
-    """Say who keeps most at each level, and the near loss of each, in a sentence for each attacker."""
+    """Return a sentence for each attacker: who keeps most at each level, with the near loss of each."""
     told = []
     for who in found.floors:
         parts = []
@@ -224,7 +224,7 @@ def _title(found: Frontier, prior: str) -> str:
 _EPSILON = 5.0
 _PLANS = ("clean", "clean, content words", "random words", *(f"veiled: {when}" for when in WHEN))
 _READ_PLANS = tuple(f"read: {when}" for when in WHEN)
-# Means of vectors of 300 dimensions; that of STS-B from Reimers & Gurevych 2019, GloVe and Spearman's ρ.
+# Means of 300-dimensional vectors; the figure for STS-B is from Reimers & Gurevych 2019, with GloVe and Spearman's ρ.
 _PUBLISHED: dict[str, Cell] = {**PUBLISHED_CLEAN, "stsb": 58.02}
 
 
@@ -263,13 +263,13 @@ def _repeats(run: Run) -> int:
 
 @lru_cache(maxsize=1)
 def _veiled_by(size: str) -> tuple[EuclideanSpace, Mechanism[Any]]:
-    """Return the space and the mechanism of `tasks`, which remembers over all tasks of a process what it has found."""
+    """Return the space and the mechanism of `tasks`, which keeps what it has computed for all tasks of a process."""
     glove = Run(size=size).glove()
     return glove, mechanism("graph", glove, epsilon=_EPSILON)
 
 
 def _one_task(run: Run, name: str) -> tuple[list[Cell], list[Cell], dict[str, Any]]:
-    """Do a task; return its row, that by every reader, and the facts."""
+    """Do a task. Return its row, the row by every reader, and the facts."""
     glove, graph = _veiled_by(run.size)
     model = AveragedVectors(glove)
     task = _limited(load_task(name, run.data), run, run.pick(6000, 500, 30), run.seed)
@@ -277,7 +277,7 @@ def _one_task(run: Run, name: str) -> tuple[list[Cell], list[Cell], dict[str, An
     if task.measure == "pearson":
         plans["clean, content words"] = (_content_words, "test")
     plans["random words"] = (random_words(glove), "test" if task.kind != CLASSES else "both")
-    # where nothing is learnt, the test is all there is
+    # where nothing is learnt, there is only testing
     ways = run.pick(WHEN, ("both",), WHEN) if task.kind == CLASSES else ("test",)
     how = {"repeats": _repeats(run), "seed": run.seed}
     found = {
@@ -359,7 +359,7 @@ def frontier(run: Run) -> Result:
 
 
 def _row(point: Point, found: Frontier, candidates: Sequence[Contender], readers: Sequence[str]) -> list[Cell]:
-    """Return the cells of a point; only the first two are known where its level is not reached."""
+    """Return the cells of a point. If its level is not reached, only the first two are known."""
     if point.epsilon is None:
         return [point.label, point.level]
     contender = next(one for one in candidates if one.label == point.label)
@@ -389,7 +389,7 @@ def _privacy(contender: Contender, point: Point, epsilon: float) -> list[Cell]:
 
 
 def _gained(point: Point, found: Frontier) -> Estimate | None:
-    """Return how much larger the mean share is than that of the former default at the same level, on the same texts."""
+    """Return by how much the mean share exceeds the former default's at the same level, on the same texts."""
     former = [one for one in found.points if one.label == _FORMER and one.level == point.level and one.outcomes]
     if point.label == _FORMER or not former:
         return None
@@ -398,7 +398,7 @@ def _gained(point: Point, found: Frontier) -> Estimate | None:
         random, clean = (bound.value for bound in found.bounds[name])
         gain = lead(outcome, former[0].outcomes[name])
         way = clean - random
-        if way == 0.0:  # as on a handful of examples, where clean text does no better than random words
+        if way == 0.0:  # as on a handful of examples, where clean text scores no better than random words
             return None
         gains.append(Estimate(gain.value / way, gain.low / way, gain.high / way, gain.n))
     return mean_of(gains)

@@ -34,7 +34,7 @@ _EPSILONS = (0.5, 1.0, 2.0, 8.0)
 
 
 def fig3(run: Run) -> Result:
-    """Draw the density of the noise of Eq. 7, and compare the paper's constant and both samplers with it."""
+    """Plot the density of the noise of Eq. 7, and compare the paper's constant and both samplers with it."""
     draws = run.pick(100_000, 20_000, 20_000)
     rows, facts = [], []
     for number, epsilon in enumerate(_EPSILONS):
@@ -203,7 +203,7 @@ def _authorship_sets(run: Run) -> dict[str, tuple[Corpus, Corpus]]:
         known, unknown = corpora.limited(known, 1000), corpora.limited(unknown, 200)
     reviews = corpora.limited(corpora.pang_lee(run.data), run.pick(1000, 200, 40))
     sets = {"PAN11 small": (known, unknown), "Pang-Lee": reviews.split(0.25, run.seed)}
-    if run.size != "quick":  # they take too long
+    if run.size != "quick":  # too slow for a quick run
         sets["PAN11 large"] = corpora.pan11(run.data, "LargeTrain.xml").split(0.1, run.seed)
         sets["State of the Union"] = corpora.state_of_the_union(run.data).split(0.25, run.seed)
     return sets
@@ -225,9 +225,9 @@ _SEEN, _LINKS = 5, 2
 
 
 def hearst_ball(run: Run) -> PoincareSpace:
-    """Train a ball on Hearst's patterns, as the paper has one from WebIsADb, or take it from the cache.
+    """Train a ball on Hearst's patterns, as the paper did on WebIsADb, or take it from the cache.
 
-    The pairs are those seen at least five times between words of ``glove-50k`` that are in two or more of them.
+    The pairs were seen at least five times, between words of ``glove-50k`` that occur in two or more pairs.
     """
     pairs = read_pairs(run.data.path / _HEARST_FILE)
     known = load_space("glove-50k").vocabulary.ids
@@ -244,7 +244,7 @@ def _train_ball(folder: Path, pairs: Pairs, training: Training, run: Run) -> Non
     trained = train(
         pairs,
         training,
-        device="cpu",  # the same points wherever it runs
+        device="cpu",  # gives the same points on every machine
         tell=lambda now: run.watch("training the ball", now.epoch / training.epochs),
     )
     write_trained(folder, trained, pairs, asdict(training))
@@ -257,8 +257,8 @@ _TABLE4 = {
     2.0: (297, 3.92, 92.42, 93.75, 90.90),
     8.0: (960, 140.67, 602.21, 613.11, 587.68),
 }
-# The exact mechanism needs an ε above its dimension less one, at which nearly every word stays: such small noise is put
-# to use by moving the points inward first.
+# The exact mechanism needs an ε above its dimension less one, at which nearly every word stays. Moving the points
+# inward first makes such small noise useful.
 _INWARD = (4.0, 6.0, 8.0)
 _FLAT = 50  # the second dimension of GloVe
 
@@ -306,14 +306,14 @@ def table4(run: Run) -> Result:
 
 
 def _balls(run: Run) -> Iterator[tuple[str, PoincareSpace]]:
-    """Give the balls; the one in 100 dimensions takes too long for a quick run."""
+    """Yield the balls. The one in 100 dimensions is too slow for a quick run."""
     yield "WordNet, 3-d", run.ball()
     if run.size != "quick":
         yield f"Hearst, {HEARST_DIMENSION}-d", hearst_ball(run)
 
 
 def _matched(ball: PoincareSpace, effort: Effort, run: Run) -> Iterator[dict[str, Any]]:
-    """Give for each mechanism and ε the worst and the mean N_w, and the means of laplace at the same worst."""
+    """Yield, for each mechanism and ε, the worst and mean N_w, and the means of laplace at the same worst N_w."""
     meters = [meter_for(maker("laplace", flat), flat, effort, run.watch) for flat in _same_words(ball)]
     papers = tuple(_TABLE4)
     plans: list[tuple[str, dict[str, float], tuple[float, ...]]] = [
@@ -365,7 +365,7 @@ _TABLE6: dict[str, tuple[Cell, ...]] = {
     "mrpc": (69.86, 74.78, 75.07, 75.01, 74.40),
     "sts14": (17, 44, 45, 52, 65),
 }
-#: For each task the paper's score on clean text, read as averaged fastText vectors.
+#: For each task, the paper's score on clean text, read as averaged fastText vectors.
 PUBLISHED_CLEAN = {name: scores[-1] for name, scores in _TABLE6.items()}
 
 
@@ -395,7 +395,7 @@ def _repeats(run: Run) -> int:
 
 
 def _one_task(run: Run, name: str) -> tuple[list[list[Cell]], dict[str, Any]]:
-    """Do a task; return its rows and the facts."""
+    """Do a task. Return its rows and the facts."""
     ball, glove = run.ball(), run.glove()
     model, repeats = AveragedVectors(glove), _repeats(run)
     task = load_task(name, run.data).limited(run.examples(1_000_000, 1500, 40), run.seed)
@@ -414,7 +414,7 @@ def _one_task(run: Run, name: str) -> tuple[list[list[Cell]], dict[str, Any]]:
 
 
 def _read_back(made: Mechanism[Any], *, run: Run, **chosen: Any) -> Rewriter:
-    """Return what veils and puts the reader's likeliest words back; only the law is known, and that from draws."""
+    """Return a rewriter that veils and puts the reader's likeliest words back. The reader knows the law from draws."""
     effort = Effort(column_draws=run.pick(500_000, 100_000, 2000), seed=run.seed)
     points = np.ascontiguousarray(made.space.points(np.arange(len(made.space))), dtype=np.float32)
     return read_back(made, run.reader, replace(run.reading, effort=effort), vectors=points, **chosen)
@@ -423,7 +423,7 @@ def _read_back(made: Mechanism[Any], *, run: Run, **chosen: Any) -> Rewriter:
 def _rewriters(
     task: Task, ball: PoincareSpace, glove: EuclideanSpace, seed: int, rewriter: Callable[..., Rewriter] = veiled
 ) -> list[Rewriter]:
-    """Return what puts random words, or words drawn at each ε, in the place of rare ones."""
+    """Return rewriters that replace rare words by random ones, or by draws at each ε."""
     tree = NgramTree(glove.vocabulary, epsilon=_TREE, longest=3, words=20).grow(task.texts, Entropy(seed))
     chosen: dict[str, Any] = {"select": "rare", "rare": RareWords(tree, below=_BELOW), "oov": "keep"}
     made = [mechanism("hyperbolic-icdm19", ball, epsilon=epsilon) for epsilon in _TASK_EPSILONS]

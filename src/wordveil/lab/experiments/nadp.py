@@ -1,4 +1,4 @@
-"""The figures and the table of the NADP paper (Bollegala et al. 2023), which releases noisy vectors and not words."""
+"""The figures and the table of the NADP paper (Bollegala et al. 2023), which releases noisy vectors, not words."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def fig2(run: Run) -> Result:
 
 
 def _released(made: NoiseMechanism[Any], space: EuclideanSpace, entropy: Entropy) -> EuclideanSpace:
-    """Return the space with every vector released once, noise and all."""
+    """Return the space with every vector released once, with its noise."""
     vectors = made.perturb(np.arange(len(space)), entropy)
     if vectors.shape[1] != space.dimension:
         raise TypeError("the noisy points must have the coordinates of the space")

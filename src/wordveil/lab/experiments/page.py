@@ -1,4 +1,4 @@
-"""A folder of results, JSON beside pictures, and the page written from it: nothing on it is put together by hand."""
+"""A folder of results, JSON beside pictures, and the page written from it. Nothing on the page is written by hand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ The data sets are not part of the project. `--data` names a folder that holds on
 
 
 class ResultFolder:
-    """Keeps one run of each experiment by each attacker; a quick run replaces a full one only if asked to."""
+    """Keeps one run of each experiment by each attacker. A quick run replaces a full one only on request."""
 
     def __init__(self, path: Path) -> None:
         check_can_draw()
@@ -59,7 +59,7 @@ class ResultFolder:
             raise FileError(f"cannot make the folder {path}.") from None
 
     def keep(self, result: Result, facts: dict[str, Any], *, replace: bool = False) -> bool:
-        """Write what an experiment found, unless a full run is there already; return whether it was written."""
+        """Write the result of an experiment, unless a full run is there already. Return whether it was written."""
         label = label_of(facts["name"], facts.get("attacker", USUAL_ATTACKER))
         if facts["quick"] and not replace and not self._is_quick(label):
             return False
@@ -69,7 +69,7 @@ class ResultFolder:
         return True
 
     def found(self) -> dict[str, dict[str, Any]]:
-        """Return the facts of every run that was kept by its label, in the order of the papers."""
+        """Return the facts of every run that was kept, by label, in the order of the papers."""
         labels = [label_of(name, attacker) for name in EXPERIMENTS for attacker in ATTACKERS]
         return {label: self._read(label) for label in labels if self._file(label).exists()}
 
@@ -95,7 +95,7 @@ class ResultFolder:
 
 
 def label_of(name: str, attacker: str) -> str:
-    """Return what the run of an experiment is called: mechanisms made equal by another attacker are another run."""
+    """Return the label of a run. Mechanisms matched by another attacker count as another run."""
     return name if attacker == USUAL_ATTACKER else f"{name}-{attacker}"
 
 
@@ -117,7 +117,7 @@ def _contents(found: dict[str, dict[str, Any]]) -> str:
 
 
 def _pictures(label: str, facts: dict[str, Any], folder: ResultFolder, page: Path) -> list[str]:
-    """Return the paths of the pictures as seen from the page, without those outside its folder."""
+    """Return the paths of the pictures relative to the page, without those outside its folder."""
     here = page.resolve().parent
     paths = [folder.picture(label, part).resolve() for part in facts["figures"]]
     return [path.relative_to(here).as_posix() for path in paths if path.is_relative_to(here)]

@@ -1,4 +1,4 @@
-"""What analysts and attackers get out of a release, with every reader, on every labelled data set in the folder."""
+"""What analysts and attackers get from a release, with every reader, on every labelled data set in the folder."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from wordveil.lab.tasks import AS_IT_STANDS, AveragedVectors, Reading, Task, Tas
 from wordveil.spaces import EuclideanSpace
 from wordveil.stats import Estimate
 
-_ASKED = ("trec6", "mr", "cr")  # the mean over these is what is asked for
+_ASKED = ("trec6", "mr", "cr")  # targets are set for the mean over these
 _OTHERS = ("mpqa", "subj", "sst2", "sst5", "snips", "insuranceqa", "pang-lee")
-_LONG = {"pang-lee": 1000}  # texts of data sets whose texts are long
+_LONG = {"pang-lee": 1000}  # how many texts to use of data sets with long texts
 _LEVELS = (0.25, 0.1)
 _CLOSE = 0.005  # the relative error of a level
 _FOLDS = 3
@@ -34,12 +34,12 @@ _TITLES = {
     "shipped": "context, as it comes",
     "context": "context, pre-trained and adapted",
 }
-#: The mean share on the first three data sets, at the first level, that each reader has to reach.
+#: The mean share on the first three data sets, at the first level, that each reader should reach.
 _TO_REACH = {"table": 0.62, "population": 0.66, "context": 0.80}
 
 
 def reading(run: Run) -> Result:
-    """Read releases of every data set, where an attacker who looks at one word at a time is right at two levels."""
+    """Read releases of every data set at two levels of success of an attacker who looks at one word at a time."""
     space = run.glove()
     names = run.pick((*_ASKED, *_OTHERS), (*_ASKED, *_OTHERS), _ASKED[:2])
     tasks = {name: task for name in names if (task := _loaded(run, name)) is not None}
@@ -81,7 +81,7 @@ def reading(run: Run) -> Result:
 
 
 def _loaded(run: Run, name: str) -> Task | None:
-    """Return a task with every example tested once; None if the data folder does not have it."""
+    """Return a task with every example tested once, or None if the data folder does not have it."""
     try:
         task = load_task(name, run.data)
     except (FileError, InputError):
@@ -101,7 +101,7 @@ class _Done:
     texts: int
     level: float
     epsilon: float
-    alone: float  # how often the attacker who looks at one word at a time is right
+    alone: float  # how often an attacker who looks at one word at a time is right
     random: float
     clean: float
     scores: dict[str, float]  # by reader
@@ -120,14 +120,14 @@ class _Done:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> _Done:
-        """Return what `to_dict` wrote."""
+        """Restore what `to_dict` returned."""
         return cls(**{name: value for name, value in values.items() if name != "shares"})
 
 
 def _epsilons(tasks: Sequence[Task], levels: Sequence[float], space: EuclideanSpace) -> dict[float, float]:
-    """Return for each level the ε at which the attacker is right for that share of all veiled words of some tasks.
+    """Return, for each level, the ε at which the attacker is right for that share of all veiled words of some tasks.
 
-    They know for each task how often each word occurs in its texts.
+    For each task, they know how often each word occurs in its texts.
     """
     texts = [TaskTexts([task], space, select="content") for task in tasks]
     attackers = [TokenAttacker(maker("graph", space), space, one.chances) for one in texts]
@@ -148,7 +148,7 @@ class _Ground:
 
     random: float
     clean: float
-    epsilons: dict[float, tuple[float, float]]  # for each level the ε, and the success on this data set
+    epsilons: dict[float, tuple[float, float]]  # for each level, the ε and the success on this data set
 
     @classmethod
     def of(cls, task: Task, epsilons: dict[float, float], space: EuclideanSpace, seed: int) -> _Ground:
@@ -198,7 +198,7 @@ class _Job:
         )
 
     def is_done(self, found: _Done, reading: Reading) -> bool:
-        """Tell whether this is what was found before, by the same readers."""
+        """Whether this job was done before, with the same readers."""
         same = (found.name, found.level, found.seed, found.texts) == (self.name, self.level, self.seed, len(self.task))
         return same and set(found.scores) == {AS_IT_STANDS, *reading.readers}
 
@@ -208,7 +208,7 @@ def _all_done(
 ) -> tuple[list[_Done], int]:
     """Veil and read, every data set once before any is veiled again, as long as there is time.
 
-    Return also how many veilings were left out. Those that are among the parts of an earlier run are taken from there.
+    Also return how many veilings were left out. Those that an earlier run kept among its parts are taken from there.
     """
     started = time.monotonic()
     names = list(tasks)
@@ -251,7 +251,7 @@ class _Cell:
 
     @classmethod
     def of(cls, found: Sequence[_Done], how: Reading) -> _Cell:
-        """Sum up several veilings."""
+        """Summarise several veilings."""
         readers = (AS_IT_STANDS, *how.readers)
         return cls(
             {reader: Estimate.of_runs(np.array([one.share(reader) for one in found])) for reader in readers},
@@ -262,7 +262,7 @@ class _Cell:
 
 
 def _mean(cells: dict[tuple[float, str], _Cell], level: float, how: Reading) -> dict[str, Estimate]:
-    """Return the mean share over the data sets that are asked for, by each reader."""
+    """Return the mean share over the data sets with targets, by each reader."""
     asked = [cell for (at, name), cell in cells.items() if at == level and name in _ASKED and cell.epsilon is not None]
     means = {}
     for reader in (AS_IT_STANDS, *how.readers):
@@ -286,7 +286,7 @@ def _means(cells: dict[tuple[float, str], _Cell], levels: Sequence[float], how: 
 def _by_task(
     title: str, cells: dict[tuple[float, str], _Cell], level: float, tasks: dict[str, Task], how: Reading
 ) -> list[Table]:
-    """Return what each reader keeps of every data set, and how many words it guesses."""
+    """Return two tables: what each reader keeps of every data set, and how many words it guesses."""
     readers = (AS_IT_STANDS, *how.readers)
     shares: list[list[Cell]] = []
     guesses: list[list[Cell]] = []
@@ -307,7 +307,7 @@ def _by_task(
 
 
 def _told(figure: Estimate, *, percent: bool = False) -> Cell:
-    """Write a figure, with its interval where there are several runs."""
+    """Format a figure, with its interval if there are several runs."""
     if not np.isfinite(figure.value):
         return None
     if not np.isfinite(figure.low):

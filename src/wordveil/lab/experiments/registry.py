@@ -1,4 +1,4 @@
-"""The list of experiments, one line for each table or figure, and the one way to run them."""
+"""The list of experiments, one line for each table or figure, and the one function that runs them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ON_TASKS = (*AT_LEVELS, "tasks", "wsdm-fig5", "icdm-table6")
 class Experiment:
     """One table or figure.
 
-    ``icdm-fig3`` is the function ``fig3`` of the module ``icdm``; a name without a dash is one of the module
+    ``icdm-fig3`` is the function ``fig3`` in the module ``icdm``. A name without a dash is a function in the module
     ``frontier``, unless it has a module of its own.
     """
 
@@ -47,18 +47,18 @@ class Experiment:
         return _PAPERS[self.name.split("-")[0]]
 
     def check(self, run: Run) -> None:
-        """Refuse what means nothing to it."""
+        """Refuse settings that mean nothing to it."""
         if self.needs_data and run.folder is None:
             raise OptionError(f"the experiment {self.name} needs the folder of data sets.")
         if run.rows is not None and self.name not in _ON_TASKS:
-            raise OptionError(f"the experiment {self.name} does no tasks, so that it takes no rows.")
+            raise OptionError(f"the experiment {self.name} does no tasks, so it takes no rows.")
         if run.only is not None and self.name != "mechanisms":
-            raise OptionError(f"the experiment {self.name} has mechanisms of its own, so that it takes none.")
+            raise OptionError(f"the experiment {self.name} has mechanisms of its own, so it takes none.")
         if run.levels is not None and self.name not in AT_LEVELS:
-            raise OptionError(f"the experiment {self.name} does not compare mechanisms, so that it takes no levels.")
+            raise OptionError(f"the experiment {self.name} does not compare mechanisms, so it takes no levels.")
 
     def __call__(self, run: Run) -> Result:
-        """Run it; its module is imported only now."""
+        """Run it. Its module is imported only now."""
         module, _, function = self.name.rpartition("-")
         found = importlib.import_module(f"wordveil.lab.experiments.{module or _OWN.get(self.name, 'frontier')}")
         result: Result = getattr(found, function)(run)
@@ -97,7 +97,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def run_experiment(name: str, run: Run) -> tuple[Result, dict[str, Any]]:
-    """Run one experiment; return what it found, and the same as plain values with how long it took."""
+    """Run one experiment. Return its result, and the same as plain values with the time it took."""
     experiment = EXPERIMENTS.get(name)
     if experiment is None:
         raise OptionError(f"unknown experiment {name!r}; choose from {', '.join(EXPERIMENTS)}.")

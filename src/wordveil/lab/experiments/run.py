@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | float | int | None
 Value = TypeVar("Value")
 
-#: How much an experiment does: all of it, enough for a first look in minutes, or just enough to see that it works.
+#: How much an experiment does: everything, enough for a first look in minutes, or just enough to see that it works.
 SIZES = ("full", "quick", "tiny")
 
-#: By whose success mechanisms are made equal: who looks at one word at a time, or who reads the whole release.
+#: The attacker whose success is made equal: one who looks at one word at a time, or one who reads the whole release.
 ATTACKERS = ("alone", "context")
 USUAL_ATTACKER = ATTACKERS[0]
 
-#: With fewer examples of a task nothing is learnt.
+#: With fewer examples of a task, nothing is learnt.
 FEWEST_ROWS = 50
 
 _TINY_WORDS = 200
@@ -47,7 +47,7 @@ _TINY_WORDS = 200
 class Parts:
     """A file with a line for each part of a long experiment, so that a run can continue where another stopped."""
 
-    path: Path | None = None  # nothing is kept without one
+    path: Path | None = None  # without one, nothing is kept
 
     def known(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Return the parts that were kept, whose values have these names.
@@ -71,7 +71,7 @@ class Parts:
         return found
 
     def add(self, part: dict[str, Any]) -> None:
-        """Keep one more."""
+        """Keep one more part."""
         if self.path is not None:
             with file_errors("write", self.path), self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(part, ensure_ascii=False) + "\n")
@@ -79,22 +79,22 @@ class Parts:
 
 @dataclass(frozen=True)
 class Run:
-    """How an experiment is run."""
+    """How to run an experiment."""
 
     folder: Path | None = None  # the folder of data sets
-    size: str = "full"  # how many words, examples and repetitions to use; figures of a tiny run mean nothing
+    size: str = "full"  # how many words, examples and repetitions to use; the figures of a tiny run mean nothing
     seed: int = 0
     watch: Watch = ignore
-    workers: int = 1  # how many mechanisms or tasks are measured at once, where an experiment has several
-    engine: str = "local"  # where mechanisms with noise draw, where an experiment compares several
-    attacker: str = USUAL_ATTACKER  # by whose success mechanisms are made equal: `ATTACKERS`
-    reader: str = "population"  # the strongest reader that utility is measured by: `READERS`
-    device: str | None = None  # where networks are fitted: cpu or cuda; the GPU if there is one
-    rows: int | None = None  # how many examples of each task at most, where an experiment does tasks
-    levels: tuple[float, ...] | None = None  # the successes at which mechanisms are compared; an experiment's own ones
-    only: tuple[str, ...] | None = None  # which mechanisms `mechanisms` compares, by their labels; all of them
-    minutes: float | None = None  # after how long nothing new is begun, where an experiment has many parts
-    parts: Parts = Parts()  # where each of these is kept
+    workers: int = 1  # how many mechanisms or tasks to measure at once, if an experiment has several
+    engine: str = "local"  # where mechanisms with noise draw, if an experiment compares several
+    attacker: str = USUAL_ATTACKER  # the attacker whose success is made equal: `ATTACKERS`
+    reader: str = "population"  # the strongest reader for measuring utility: `READERS`
+    device: str | None = None  # where to fit networks: cpu or cuda; by default, the GPU if there is one
+    rows: int | None = None  # the most examples of each task, if an experiment does tasks
+    levels: tuple[float, ...] | None = None  # the successes to compare mechanisms at; by default, an experiment's own
+    only: tuple[str, ...] | None = None  # the labels of the mechanisms that `mechanisms` compares; by default, all
+    minutes: float | None = None  # after how long to start no further part, if an experiment has many
+    parts: Parts = Parts()  # where to keep these parts
 
     def __post_init__(self) -> None:
         if self.size not in SIZES:
@@ -109,12 +109,12 @@ class Run:
 
     @property
     def reading(self) -> Reading:
-        """How releases are read; a tiny run fits a network for a few steps only."""
+        """How to read releases. A tiny run fits a network for only a few steps."""
         return Reading(readers_up_to(self.reader), self.device, self.pick(None, 300, 3))
 
     @property
     def quick(self) -> bool:
-        """Whether this is not the full experiment."""
+        """Whether this is less than the full experiment."""
         return self.size != "full"
 
     @cached_property
@@ -125,7 +125,7 @@ class Run:
         return DataFolder(self.folder)
 
     def examples(self, full: int, quick: int, tiny: int) -> int:
-        """Return how many examples of a task to use at most: as many as were asked for, or those of this size."""
+        """Return the most examples of a task to use: as many as were asked for, or the number for this size."""
         return self.pick(full, quick, tiny) if self.rows is None else self.rows
 
     def pick(self, full: Value, quick: Value, tiny: Value) -> Value:
@@ -135,7 +135,7 @@ class Run:
     def glove(
         self, full: int = 50_000, quick: int = 50_000, *, normalise: bool = False, also: Collection[str] = ()
     ) -> EuclideanSpace:
-        """Return the bundled GloVe with its most frequent words, and `also` rarer ones where a run is not full."""
+        """Return the bundled GloVe's most frequent words. If the run is not full, add the rarer ones in `also`."""
         space = load_space("glove-50k", normalise=normalise)
         words = self.pick(full, quick, _TINY_WORDS)
         if words >= len(space):
@@ -144,7 +144,7 @@ class Run:
         return space.restrict(np.union1d(np.arange(words), np.array(more, dtype=np.int64)))
 
     def ball(self) -> PoincareSpace:
-        """Return the bundled Poincaré ball of WordNet's nouns and verbs; a tiny run has its most frequent words."""
+        """Return the bundled Poincaré ball of WordNet's nouns and verbs. A tiny run gets its most frequent words."""
         ball = load_space("wordnet-poincare")
         return ball.restrict(np.arange(_TINY_WORDS)) if self.size == "tiny" else ball
 
@@ -155,14 +155,14 @@ class Table:
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]  # the cells; None for what is not known
+    rows: Sequence[Sequence[Cell]]  # the cells; None if unknown
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
 
     def markdown(self) -> str:
-        """Write it as Markdown."""
+        """Return the table as Markdown."""
         lines = [f"**{self.title}**", "", _line(self.columns), "|" + "---|" * len(self.columns)]
         return "\n".join([*lines, *(_line([written(cell) for cell in row]) for row in self.rows)])
 
@@ -172,14 +172,14 @@ class Result:
     """What an experiment found."""
 
     tables: Sequence[Table]  # the paper's figures beside ours
-    reading: str  # why they agree or differ, as we see it
-    changed: str = ""  # what stands in for what the paper used; empty if nothing does
+    reading: str  # our explanation why they agree or differ
+    changed: str = ""  # what replaces something the paper used; empty if nothing does
     facts: dict[str, Any] = field(default_factory=dict)  # everything that was measured, as plain values
-    figures: dict[str, Figure] = field(default_factory=dict)  # pictures by a short name; the main one has an empty name
+    figures: dict[str, Figure] = field(default_factory=dict)  # pictures by a short name; the main one's name is empty
 
 
 def shown(figure: Estimate, digits: int = 2, *, percent: bool = False) -> str:
-    """Write a figure with its interval.
+    """Format a figure with its interval.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def shown(figure: Estimate, digits: int = 2, *, percent: bool = False) -> str:
 
 
 def written(cell: Cell) -> str:
-    """Write a cell: numbers to three digits, a dash for what is not known.
+    """Format a cell: numbers to three digits, and a dash for None.
 
     Examples
     --------
@@ -217,10 +217,9 @@ Found = TypeVar("Found")
 def done_in_turn(
     work: Callable[..., Found], jobs: Sequence[tuple[Any, ...]], workers: int = 1, minutes: float | None = None
 ) -> Iterator[tuple[int, Found]]:
-    """Do jobs, and yield the number and result of each as it is done.
+    """Do jobs, and yield the number and result of each when it is done.
 
-    After `minutes` none is started. With several workers, what does the jobs and their parts must be able to travel to
-    another process.
+    After `minutes`, no further job is started. With several workers, `work` and the jobs must be picklable.
     """
     check_workers(workers)
     end = math.inf if minutes is None else time.monotonic() + 60.0 * minutes
@@ -245,8 +244,8 @@ def done_in_turn(
 
 
 def each(run: Run, work: Callable[[Run, str], Found], names: Sequence[str]) -> list[Found]:
-    """Do a part of an experiment for each name, several at once if the run has workers; return them in that order."""
-    quiet = replace(run, watch=ignore)  # what watches stays in this process
+    """Do a part of an experiment for each name, several at once if the run has workers. Return them in order."""
+    quiet = replace(run, watch=ignore)  # the watch stays in this process
     found: dict[int, Found] = {}
     for number, one in done_in_turn(work, [(quiet, name) for name in names], run.workers):
         found[number] = one
@@ -255,6 +254,6 @@ def each(run: Run, work: Callable[[Run, str], Found], names: Sequence[str]) -> l
 
 
 def _begin(cores_each: int) -> None:
-    """Keep a process to its share of the cores."""
+    """Limit a process to its share of the cores."""
     use(cores_each)
     threadpool_limits(limits=cores_each, user_api="blas")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def calibrated(
     run: Run, mechanism: str, space: Space, *, epsilons: Sequence[float] = (), points: int = 8, words: int
 ) -> Calibration:
-    """Measure a mechanism at some ε, or at a few that matter if none is given."""
+    """Measure a mechanism at some ε, or at a few useful ones if none is given."""
     # None of these figures shows the attacker, whose success would take most of the time.
     effort = Effort(
         words=words, draws=run.pick(1000, 1000, 50), near_words=min(words, 100), adversary_words=100, seed=run.seed
@@ -53,7 +53,7 @@ def calibrated(
 
 
 def statistics_table(title: str, calibration: Calibration, draws: int = 1000) -> Table:
-    """Write the worst and the mean N_w and S_w at each ε, out of `draws` draws."""
+    """Return the worst and mean N_w and S_w at each ε, out of `draws` draws."""
     rows = [
         (
             found.epsilon,
@@ -215,7 +215,7 @@ def fig5(run: Run) -> Result:
 
 
 def draw_fig5(facts: dict[str, Any]) -> dict[str, Figure]:
-    """Draw the scores over ε; nothing where there is no matplotlib."""
+    """Plot the scores over ε. Return nothing without matplotlib."""
     if find_spec("matplotlib") is None:
         return {}
     figure = new_figure(12.0, 4.0)
@@ -242,7 +242,7 @@ _FIG5 = ("imdb", "pan11", "insuranceqa")
 
 @dataclass(frozen=True)
 class _Scored:
-    """How well a task was done: on clean text, and by when text was veiled, at each ε."""
+    """How well a task was done on clean text and, by when text was veiled, at each ε."""
 
     name: str
     note: str
@@ -280,7 +280,7 @@ def _one_task(run: Run, name: str) -> _Scored:
 
 
 def _beginnings(task: Task, words: int) -> Task:
-    """Return the task with only the first words of its texts, since the model reads no further."""
+    """Return the task with only the first words of its texts, because the model reads no further."""
     return replace(task, columns=tuple([" ".join(text.split()[:words]) for text in one] for one in task.columns))
 
 
@@ -294,7 +294,7 @@ def _mail(run: Run) -> Task:
 
 
 _WORDS = ("encryption", "hockey", "spacecraft")
-# As our copy of the paper has them, reading errors included.
+# As in our copy of the paper, including its misread words.
 _TABLE1 = {
     50: ("freebsd, multibody, 56-bit, public-key", "stadiumarena, futsal, broomball, baseballer",
          "telemeter, deorbit, airbender, aerobet"),
@@ -419,7 +419,7 @@ def table3(run: Run) -> Result:
 
 
 def _audited(run: Run) -> tuple[Corpus, EuclideanSpace, MembershipAuditor]:
-    """Return the texts by person, the words that are veiled, and the auditor of models of the texts."""
+    """Return the texts by person, the words to veil, and the auditor of models of the texts."""
     corpus = corpora.limited(corpora.pan11(run.data, "LargeTrain.xml"), run.pick(1500, 800, 100), run.seed)
     size = WordModelSize(words=run.pick(2000, 1500, 60), width=run.pick(64, 32, 8), epochs=run.pick(10, 12, 1))
     auditor = MembershipAuditor(corpus, shadows=run.pick(2, 2, 1), size=size, seed=run.seed, watch=run.watch)
@@ -441,12 +441,12 @@ def _audit_changed(run: Run) -> str:
 
 def _cells(found: Membership) -> list[Cell]:
     rates = [found.precision.value, found.recall.value, found.accuracy.value]
-    cells: list[Cell] = ["–" if math.isnan(one) else f"{one:.2f}" for one in rates]  # nobody was taken for a member
+    cells: list[Cell] = ["–" if math.isnan(one) else f"{one:.2f}" for one in rates]  # NaN: nobody was judged a member
     return [*cells, shown(found.auc)]
 
 
 def _general(data: DataFolder) -> Callable[[str], list[str]]:
-    """Return a function that gives the words one step more general, by WordNet's nouns."""
+    """Return a function that lists the words one step more general, by WordNet's nouns."""
     above: dict[str, list[str]] = defaultdict(list)
     for lower, upper, *_ in data.columns("wordnet/derived/direct_singleword_in_glove.tsv.gz", 2):
         above[lower].append(upper)
