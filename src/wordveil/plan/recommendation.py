@@ -1,6 +1,6 @@
-"""What to do: the rules by which a plan recommends a release, asks for something first, or advises against it.
+"""The rules by which a plan recommends a release, asks for something first, or advises against it.
 
-The thresholds are stated here, once, and explained in docs/plan.md.
+The thresholds are defined here and explained in docs/plan.md.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ class Rules:
 
     least_coverage: float = 0.5  # below this, do not release: most words would be replaced at random
     poor_coverage: float = 0.8  # below this, warn
-    weakest: Protection = PROTECTION["light"]  # do not release where attackers find more than this, the weakest preset
-    least_utility: float = 0.05  # do not release if a reader keeps less than this: it would help nobody
+    weakest: Protection = PROTECTION["light"]  # do not release if attackers find more than the weakest preset allows
+    least_utility: float = 0.05  # do not release if a reader keeps less than this: it would be useless
     # Drop a column if more of its running text than this lies in phrases that recur from record to record.
     templated: float = 0.5
     recurring: float = 0.1  # draw words once if they recur in more records, or for more people, than this
-    singled_out: float = 0.5  # warn if more records than this have a shape of their own
+    singled_out: float = 0.5  # warn if more records than this have a unique shape
 
 
-#: The rules that are used.
+#: The rules in use.
 RULES = Rules()
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to know.
+    """A piece of advice.
 
     Attributes
     ----------
     kind : {"stop", "first", "note"}
-        A reason not to release, something to do before, or something to know.
+        A reason not to release, something to do first, or something to know.
     code : str
-        What it is about, for programs.
+        The topic, for programs.
     sentence : str
-        For people.
+        The advice, for people.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Advice:
     sentence: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the advice as plain values."""
         return asdict(self)
 
 
@@ -64,13 +64,13 @@ class Recommendation:
     Attributes
     ----------
     epsilon : float or None
-        The ε to release at; None if there are reasons not to.
+        The ε to release at; None if there are reasons not to release.
     advice : tuple of Advice
         The reasons, what to do first, and what else to know.
     columns : tuple of str
         The columns to veil.
     once : str or None
-        In what scope to draw equal words once; None to draw them each time.
+        The scope in which to draw equal words once; None to draw them each time.
     """
 
     epsilon: float | None
@@ -79,11 +79,11 @@ class Recommendation:
     once: str | None
 
     def of(self, kind: str) -> list[Advice]:
-        """Return the advice of a kind."""
+        """Return the advice of one kind."""
         return [one for one in self.advice if one.kind == kind]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the recommendation as plain values."""
         return {
             "release": self.epsilon is not None,
             "epsilon": self.epsilon,
@@ -104,13 +104,12 @@ def recommend(
     has_label: bool = False,
     enough: bool = True,
 ) -> Recommendation:
-    """Weigh what was found.
+    """Apply the rules.
 
-    `found`: what the input holds. `trial`: what attackers find at the ε to release at; None if no ε gives the
-    protection asked for. `floor`: the share of the veiled words that attackers guess without the draws. `protect`: the
-    protection asked for; None if an ε was given instead. `is_fast`: whether the network was left out. `once`: in what
-    equal words are drawn once already (record, person, file). `has_label`: whether a label was to be told from the
-    texts. `enough`: whether there were enough records to try attacks on.
+    `trial` is the one at the ε to release at, or None if no ε gives the protection asked for. `floor` is the share of
+    the veiled words that attackers guess without the draws. `protect` is None if an ε was given instead. `is_fast` says
+    whether the network was left out, and `once` in what scope equal words are already drawn once. `has_label` says
+    whether a label was given, and `enough` whether there were enough records to try attacks.
     """
     stops, first = _stops(found, trial, floor, protect, enough=enough), _first(found)
     notes = _notes(found, trial, is_fast=is_fast)
@@ -129,13 +128,13 @@ def recommend(
     elif once is None and found.records.recurring > RULES.recurring:
         wider, whose = "record", f"in {found.records.recurring:.0%} of the records"
     if wider is not None:
-        told = ""
+        risk = ""
         if trial is not None and trial.repeats is not None:
-            told = f": an attacker who knows where it stands would find {trial.repeats.value:.0%} of such words"
+            risk = f": an attacker who knows where it stands would find {trial.repeats.value:.0%} of such words"
         first.append(
             Advice(
                 "first", "recurring",
-                f"A word would be drawn more than once {whose}, and its draws add up{told}. Draw equal words once for "
+                f"A word would be drawn more than once {whose}, and its draws add up{risk}. Draw equal words once for "
                 f"each {wider}.",
             )
         )  # fmt: skip
@@ -216,7 +215,7 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
                 "smaller ε.",
             )
         )  # fmt: skip
-    # A score says more than vectors, but only where it is clearly above what is told without the words.
+    # A score says more than vectors, but only if it is clearly above the score without the veiled words.
     useful = trial.score if trial.score is not None and trial.score.low > 0.0 else trial.utility or trial.score
     if useful is not None and useful.value < RULES.least_utility:
         said.append(
