@@ -118,8 +118,8 @@ def recommend(
             Advice(
                 "note",
                 "label",
-                "These texts predict the label little better than without their veiled words, so it cannot be said "
-                "how much of it is kept.",
+                "These texts predict the label little better than without their veiled words, so how much of it a "
+                "reader keeps cannot be measured.",
             )
         )
     wider = None
@@ -153,14 +153,14 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             "stop",
             "coverage",
             f"The space knows only {column.coverage:.0%} of the words of {_named(column.name)}, so most of it would be "
-            "replaced at random. Choose a space of the language of the texts.",
+            "replaced at random. Choose a space in the language of the texts.",
         )
         for column in found.texts
         if column.coverage is not None and column.coverage < RULES.least_coverage
     ]
     if not found.chosen:
         said.append(
-            Advice("stop", "nothing", "No column seems to be text, so there is nothing to veil; name those that are.")
+            Advice("stop", "nothing", "No column seems to be text, so there is nothing to veil; name the columns.")
         )
     elif not found.records.veiled:
         said.append(Advice("stop", "nothing", "There is no word to veil in these columns."))
@@ -169,10 +169,9 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop",
                 "few",
-                f"There are too few records with a text ({len(found.sample)}; {LEAST} are needed) to try attacks on "
-                "them, so that no ε can be recommended: what attackers find depends on the texts. Plan all records "
-                "that you will ever release together, or go by what an ε means for prose in general (`wordveil "
-                "calibrate`).",
+                f"There are too few records with text ({len(found.sample)}; {LEAST} are needed) to try attacks, so no "
+                "ε can be recommended: what attackers find depends on the texts. Plan all the records that you will "
+                "ever release together, or see what an ε means for prose in general (`wordveil calibrate`).",
             )
         )
     if floor > bound.attacker:
@@ -187,10 +186,9 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop",
                 "guessed",
-                f"{floor:.0%} of these words are guessed without seeing a draw, from the words left alone, by an "
-                f"attacker who knows other records of this kind: more than the {bound.attacker:.0%} that {asked!r} "
-                f"allows, whatever the ε. {found.templated:.0%} of the text lies in phrases that recur. "
-                f"{advised}",
+                f"An attacker who knows other records of this kind guesses {floor:.0%} of these words without seeing a "
+                f"draw, from the words left alone: more than the {bound.attacker:.0%} that {asked!r} allows, at any ε. "
+                f"{found.templated:.0%} of the text is in phrases that recur. {advised}",
             )
         )
     if trial is None:
@@ -201,7 +199,7 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
                     "no_epsilon",
                     f"No ε gives the protection {protect!r}: at every ε tried attackers guess more than "
                     f"{bound.attacker:.0%} of the words, or gain more than {bound.gain:.0%} from the draws. The texts "
-                    "are too much alike; take out what is templated, or ask for less protection.",
+                    "are too similar; remove templates from them, or ask for less protection.",
                 )
             )
         return said
@@ -210,9 +208,8 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop", "gained",
                 f"At ε = {trial.epsilon:g} the strongest attacker may guess {trial.most:.0%} of the veiled words, and "
-                f"the draws may give away {trial.gain.high:.0%} of those that cannot be guessed without them, where "
-                f"the weakest preset allows {RULES.weakest.attacker:.0%} and {RULES.weakest.gain:.0%}. Choose a "
-                "smaller ε.",
+                f"the draws may reveal {trial.gain.high:.0%} of those that cannot be guessed without them. The weakest "
+                f"preset allows {RULES.weakest.attacker:.0%} and {RULES.weakest.gain:.0%}. Choose a smaller ε.",
             )
         )  # fmt: skip
     # A score says more than vectors, but only if it is clearly above the score without the veiled words.
@@ -222,7 +219,7 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop", "useless",
                 f"At ε = {trial.epsilon:g} a reader keeps next to nothing of the texts ({max(0.0, useful.value):.0%} "
-                "of the way from no words to clean text), so the release would cost privacy and help nobody.",
+                "of the way from no words to clean text), so the release would cost privacy and be useless.",
             )
         )  # fmt: skip
     return said
@@ -247,8 +244,8 @@ def _first(found: Survey) -> list[Advice]:
         said.append(
             Advice(
                 "first", "personal",
-                f"Drop these columns or replace their values, which name people or things: {told}. privatize leaves "
-                "them as they are.",
+                f"Drop these columns or replace their values, which identify people or things: {told}. privatize "
+                "leaves them as they are.",
             )
         )  # fmt: skip
     templated = [column for column in found.texts if column.templated > RULES.templated]
@@ -257,8 +254,8 @@ def _first(found: Survey) -> list[Advice]:
         said.append(
             Advice(
                 "first", "templated",
-                f"{told} lie in phrases that recur from record to record: macros, forms or signatures. Take them out, "
-                "or release which template it was instead of the text.",
+                f"{told} is in phrases that recur from record to record: macros, forms or signatures. Remove them, or "
+                "release the name of the template instead of the text.",
             )
         )  # fmt: skip
     poor = [
@@ -269,7 +266,9 @@ def _first(found: Survey) -> list[Advice]:
         told = ", ".join(f"{column.coverage:.0%} of {_named(column.name)}" for column in poor)
         said.append(
             Advice(
-                "first", "coverage", f"The space knows only {told}. Choose one of the language and field of the texts."
+                "first",
+                "coverage",
+                f"The space knows only {told}. Choose a space for the language and field of the texts.",
             )
         )
     return said
@@ -282,23 +281,23 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
         said.append(
             Advice(
                 "note", "singled_out",
-                f"{records.singled_out:.0%} of the records are told from all others by their shape alone: the words "
-                "left alone, the punctuation and the number of words. Anyone who knows such a text finds its record, "
-                f"whatever the ε; if all words were veiled it would be {records.singled_out_bare:.0%}.",
+                f"{records.singled_out:.0%} of the records have a unique shape: the words left alone, the punctuation "
+                "and the number of words. Anyone who knows such a text finds its record, at any ε. If all words were "
+                f"veiled, it would be {records.singled_out_bare:.0%}.",
             )
         )  # fmt: skip
     if found.identifiers:
         counts = ", ".join(f"{count:,} {kind}" for kind, count in found.identifiers.items())
         said.append(
             Advice(
-                "note", "identifiers", f"privatize replaces what is not a word in the texts by placeholders: {counts}."
+                "note", "identifiers", f"privatize replaces these identifiers in the texts by placeholders: {counts}."
             )
         )
     foreign = [column for column in found.texts if column.language not in ("", "en")]
     if foreign:
         told = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
         said.append(
-            Advice("note", "language", f"Not in English: {told}. Choose function words and a space of that language.")
+            Advice("note", "language", f"Not in English: {told}. Choose function words and a space for that language.")
         )
     if is_fast and trial is not None:
         said.append(

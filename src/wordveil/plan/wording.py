@@ -27,13 +27,13 @@ def headline(plan: ReleasePlan) -> str:
         return f"Do not release this as it is, for {'this reason' if reasons == 1 else f'these {reasons} reasons'}."
     attack = trial.strongest
     said = (
-        f"Release at ε = {epsilon:g}. The strongest attacker that was tried ({attack.attacker}) guesses "
-        f"{_share(attack.right)} of the veiled words, and {attack.floor:.1%} without the draws. Of the other words, "
-        f"the draws give away {_share(trial.gain)}."
+        f"Release at ε = {epsilon:g}. The strongest attacker tried ({attack.attacker}) guesses {_share(attack.right)} "
+        f"of the veiled words, and {attack.floor:.1%} without the draws. Of the other words, the draws reveal "
+        f"{_share(trial.gain)}."
     )
     if trial.utility is not None:
         said += f" A reader keeps {max(0.0, trial.utility.value):.0%} of the way from no words to clean text"
-        said += "." if trial.score is None else f", and {max(0.0, trial.score.value):.0%} of what tells the label."
+        said += "." if trial.score is None else f", and {max(0.0, trial.score.value):.0%} of what predicts the label."
     return said
 
 

@@ -45,7 +45,7 @@ def checked_rows(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[n
     if not all(numbers.ndim == 1 and numbers.dtype.kind in "iu" for numbers in (indptr, indices)):
         raise ValueError("a graph must be two rows of integers")
     if not 0 < len(indptr) <= _MOST + 1 or len(indices) > _MOST:
-        raise ValueError("a graph must have the start of each row, and fit into 32 bits")
+        raise ValueError("a graph must have the beginning of each row, and fit into 32 bits")
     # In a small unsigned type, differences would wrap around.
     starts = indptr.astype(np.int64)
     if starts[0] != 0 or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
@@ -198,7 +198,7 @@ class HopSearch:
         weights, keys = plain(weights, np.float64), plain(keys, np.uint32)
         count, one_key = int(starts[-1]), keys.ndim == 1
         if len(starts) != len(sources) + 1 or starts[0] != 0 or not (one_key or len(keys) == count):
-            raise ValueError("the draws of each source must start where those of the one before end")
+            raise ValueError("the draws of each source must begin where those of the one before end")
         found, native = np.empty(count, dtype=np.int64), compiled()
         blocked = None if is_blocked is None else plain(is_blocked, np.bool_)
 
