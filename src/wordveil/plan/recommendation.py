@@ -240,22 +240,22 @@ def _first(found: Survey) -> list[Advice]:
         names = _named(*(column.name for column in found.untouched))
         said.append(Advice("first", "untouched", f"Veil or drop {names}: that is text and would stay as it is."))
     if found.personal:
-        told = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
+        names = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
         said.append(
             Advice(
                 "first", "personal",
-                f"Drop these columns or replace their values, which identify people or things: {told}. privatize "
+                f"Drop these columns or replace their values, which identify people or things: {names}. privatize "
                 "leaves them as they are.",
             )
         )  # fmt: skip
     templated = [column for column in found.texts if column.templated > RULES.templated]
     if templated:
-        told = ", ".join(f"{column.templated:.0%} of {_named(column.name)}" for column in templated)
+        shares = ", ".join(f"{column.templated:.0%} of {_named(column.name)}" for column in templated)
         said.append(
             Advice(
                 "first", "templated",
-                f"{told} is in phrases that recur from record to record: macros, forms or signatures. Remove them, or "
-                "release the name of the template instead of the text.",
+                f"{shares} is in phrases that recur from record to record: macros, forms or signatures. Remove them, "
+                "or release the name of the template instead of the text.",
             )
         )  # fmt: skip
     poor = [
@@ -263,12 +263,12 @@ def _first(found: Survey) -> list[Advice]:
         if column.coverage is not None and RULES.least_coverage <= column.coverage < RULES.poor_coverage
     ]  # fmt: skip
     if poor:
-        told = ", ".join(f"{column.coverage:.0%} of {_named(column.name)}" for column in poor)
+        shares = ", ".join(f"{column.coverage:.0%} of {_named(column.name)}" for column in poor)
         said.append(
             Advice(
                 "first",
                 "coverage",
-                f"The space knows only {told}. Choose a space for the language and field of the texts.",
+                f"The space knows only {shares}. Choose a space for the language and field of the texts.",
             )
         )
     return said
@@ -295,9 +295,9 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
         )
     foreign = [column for column in found.texts if column.language not in ("", "en")]
     if foreign:
-        told = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
+        names = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
         said.append(
-            Advice("note", "language", f"Not in English: {told}. Choose function words and a space for that language.")
+            Advice("note", "language", f"Not in English: {names}. Choose function words and a space for that language.")
         )
     if is_fast and trial is not None:
         said.append(

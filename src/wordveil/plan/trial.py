@@ -52,7 +52,7 @@ _READ, _LONGEST = 9000, 200  # words of the records read to measure utility, and
 _NETWORK, _NETWORK_WORDS = 600, 50_000  # the most texts that the network is fitted on, and about how many words
 _FAINT = 1e-3  # the ε of a release that reveals practically nothing
 _FOLDS = 3
-_TELLS = 0.05  # the least gain in predicted labels from no words to clean text; with less, the score says nothing
+_LEAST_GAIN = 0.05  # the least gain in predicted labels from no words to clean text; with less, the score says nothing
 #: The fewest records that attacks need.
 LEAST = 40
 
@@ -401,6 +401,6 @@ def _scores(vectors: NDArray[np.float64], labels: Sequence[str]) -> NDArray[np.b
 def _share_of_scores(read: NDArray[np.bool_], nothing: NDArray[np.bool_], clean: NDArray[np.bool_]) -> Estimate | None:
     """Return the score on a scale from 0, without the draws, to 1, clean text; None if clean text predicts nothing."""
     start, end = float(nothing.mean()), float(clean.mean())
-    if end - start < max(_TELLS, 2.0 * math.sqrt(2.0 * end * (1.0 - end) / len(clean))):
+    if end - start < max(_LEAST_GAIN, 2.0 * math.sqrt(2.0 * end * (1.0 - end) / len(clean))):
         return None
     return _moved(Estimate.share(int(read.sum()), len(read)), lambda value: max(0.0, (value - start) / (end - start)))

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _ENOUGH = 0.25  # a larger share of function words means English: they are 39 to 55% of the words, even in tweets
-_TELLING = 0.12  # a text has a larger share of its own language's function words, and a smaller one of others'
+_TYPICAL = 0.12  # a text has a larger share of its own language's function words, and a smaller one of others'
 _FEWEST = 20  # fewer words say nothing
 _MOST = 20_000
 _LISTED = 0.5  # an embedding has at least this share of its language's function words
@@ -128,7 +128,7 @@ def language_of(texts: Iterable[str]) -> Language:
     if english >= _ENOUGH:
         return Language("en", english)
     share, name = max((_share(words, function_words(one)), one) for one in languages())
-    if share >= _TELLING and share > 2 * english:
+    if share >= _TYPICAL and share > 2 * english:
         return Language(name, share)
     return Language("?", 0.0) if is_foreign else Language("", 0.0)
 

@@ -116,12 +116,12 @@ def tell_reading(path: Path, rows: int, dimension: int) -> Callable[[int], None]
     what = f"reading {rows:,} words of {dimension} numbers (about {memory / 2**30:.1f} GiB of memory)"
     is_large = path.stat().st_size >= _LARGE
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if is_large:
             tell(what, done / rows)
 
-    told(0)
-    return told
+    report(0)
+    return report
 
 
 def largest_content(path: Path) -> int:
