@@ -149,7 +149,7 @@ class Prior:
         order = np.argsort(-logs, kind="stable")
         ids = np.sort(order[np.isfinite(logs[order])][:words]).astype(np.int64)
         if not ids.size:
-            raise InputError("there are no suspects: a veil would replace none of the known words.")
+            raise InputError("there are no suspects: a veil would not replace any of the known words.")
         return cls(name, ids, logs)
 
     def including(self, ids: NDArray[np.int64]) -> Prior:

@@ -93,7 +93,7 @@ def _figure(rows: int, height: float) -> tuple[Figure, Any]:
 
 
 def _curves(curves: Sequence[Curve], shown: Sequence[tuple[str, str, str]], height: float) -> Figure:
-    """Plot one panel of all curves for each part of a measurement, figure and title in `shown`."""
+    """Plot a panel of all curves for each part of a measurement, figure and title in `shown`."""
     figure, axes = _figure(len(shown) // 2, height)
     for panel, (part, which, title) in zip(axes.flat, shown, strict=True):
         for curve in curves:

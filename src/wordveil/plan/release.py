@@ -247,5 +247,5 @@ def epsilon_for(
     bench = Bench(found, make, space, select=select, is_fast=fast, seed=seed)
     chosen = choose(bench, bound_of(protect), usual_epsilons(make, space), watch)
     if chosen is None:
-        raise InputError(f"no ε gives these texts the protection {protect!r}; they are too much alike.")
+        raise InputError(f"no ε gives these texts the protection {protect!r}; they are too similar.")
     return chosen.epsilon

@@ -178,8 +178,7 @@ class Bench:
         half = len(records) // 2
         if len(records) < LEAST:
             raise InputError(
-                f"the sample has only {len(records)} records with a text, too few to try attacks on; {LEAST} are "
-                "needed."
+                f"the sample has only {len(records)} records with text, too few to try attacks; {LEAST} are needed."
             )
         self.known, self.attacked = half, len(records) - half
         self._known = self._words([text for record in records[:half] for text in record.texts])
