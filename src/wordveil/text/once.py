@@ -108,7 +108,7 @@ class Once:
             raise InputError("once='person' needs the scope of every text: who it is by or about.")
 
     def groups(self, scopes: Sequence[Hashable]) -> list[int]:
-        """Return a number for the scope of each text; texts without one are separate records, or share a wider scope."""
+        """Return a number for the scope of each text; texts without one are separate records, or share the file."""
         numbers: dict[Hashable, int] = {}
         apart = self.scope == "record"
         return [
