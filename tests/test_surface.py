@@ -50,8 +50,8 @@ def test_the_names_are_those_of_the_documentation() -> None:
 
 
 def test_the_public_modules_are_there_and_only_they_are_named() -> None:
-    told = (wordveil.__doc__ or "").split("Public are")[1]
-    public = re.findall(r"`(wordveil\.\w+)`", told)
+    said = (wordveil.__doc__ or "").split("The public API is")[1]
+    public = re.findall(r"`(wordveil\.\w+)`", said)
     assert len(public) == 9
     for module in public:
         importlib.import_module(module)

@@ -3,7 +3,7 @@
 >>> import wordveil
 >>> release = wordveil.Veil(epsilon=4)("The committee met in Paris.")
 
-Public are the names below and these modules: `wordveil.adapters` (one module for each library that it fits into),
+The public API is the names below and these modules: `wordveil.adapters` (one module per supported library),
 `wordveil.errors`, `wordveil.lac`, `wordveil.audit`, `wordveil.calibration`, `wordveil.attacks`, `wordveil.plan`,
 `wordveil.spark` and `wordveil.client`. Everything else is internal and may change in any version.
 """

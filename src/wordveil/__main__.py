@@ -1,9 +1,9 @@
-"""``python -m wordveil`` is the command ``wordveil``; ``spark-submit`` is given the path of this file."""
+"""Runs the command ``wordveil`` for ``python -m wordveil``; ``spark-submit`` takes the path of this file."""
 
 import sys
 from pathlib import Path
 
-# Run by its path, Python would look for every module in this folder first, where `io` and `text` mean something else.
+# If run by its path, Python would search this folder first, where `io` shadows the standard library.
 if __name__ == "__main__" and sys.path and Path(sys.path[0] or ".").resolve() == Path(__file__).resolve().parent:
     del sys.path[0]
 

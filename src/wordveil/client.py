@@ -99,18 +99,18 @@ class Client:
         """Veil one text.
 
         `how` takes mechanism, space, options, select, words, spans, oov, case, once, people, identifiers, numbered,
-        numbers, markup and language.
-        `spans` and `people` have one entry per text, so one here: ``spans=[[(4, 13)]]``.
+        numbers, markup and language. `spans` and `people` have one entry per text, so a single one here:
+        ``spans=[[(4, 13)]]``.
         """
         return self.privatize_many([text], epsilon=epsilon, **how)[0]
 
     def privatize_many(self, texts: Iterable[str], *, epsilon: float, **how: Any) -> list[Veiled]:
         """Veil a batch of texts."""
         batch = list(_checked(texts))
-        told = self.call("/v1/privatize", {"text": batch, "epsilon": epsilon, **how})
+        answer = self.call("/v1/privatize", {"text": batch, "epsilon": epsilon, **how})
         with suppress(LookupError, TypeError, ValueError):
-            guarantee = Guarantee.from_dict(told["guarantee"])
-            veiled = [Veiled(one["text"], one["replacements"], guarantee) for one in told["results"]]
+            guarantee = Guarantee.from_dict(answer["guarantee"])
+            veiled = [Veiled(one["text"], one["replacements"], guarantee) for one in answer["results"]]
             if len(veiled) == len(batch) and all(isinstance(one.text, str) for one in veiled):
                 return veiled
         raise self._misunderstood()
@@ -212,7 +212,7 @@ class Client:
         status, told = answer.status, None
         is_json = False
         with suppress(ValueError, RecursionError):
-            told, is_json = json.loads(answer.body), True
+            body, is_json = json.loads(answer.body), True
         if 200 <= status < 300:
             if not is_json:
                 raise self._misunderstood(status)
@@ -221,7 +221,7 @@ class Client:
         if answer.kind == "application/problem+json" and isinstance(told, dict) and isinstance(told.get("detail"), str):
             code = told.get("code")
             code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
-            raise ServiceError(told["detail"][:_LONGEST_DETAIL], status, code)
+            raise ServiceError(body["detail"][:_LONGEST_DETAIL], status, code)
         if 300 <= status < 400:
             raise ServiceError(f"the address {self._name} redirects (HTTP {status}); use the target address.", status)
         raise ServiceError(

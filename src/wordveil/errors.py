@@ -1,7 +1,7 @@
-"""Errors, grouped by who can fix them.
+"""Errors, grouped by what is at fault.
 
-Every error is one sentence that says what is wrong and what to do. The command line prints it and exits with 2. No
-sentence quotes private text: it may name a file, a line number, a column or an option, but not what stands in a record.
+Every message is one sentence that says what is wrong and what to do. The command line prints it and exits with 2. A
+message may name a file, a line number, a column or an option, but never quotes private text.
 """
 
 __all__ = [
@@ -17,32 +17,32 @@ __all__ = [
 
 
 class WordveilError(ValueError):
-    """A mistake in what was asked for; the root of all errors that people see."""
+    """The base class of all errors that wordveil raises on purpose."""
 
 
 class OptionError(WordveilError):
-    """An argument, option or setting that makes no sense, alone or with another."""
+    """An argument, option or setting is invalid, or conflicts with another."""
 
 
 class InputError(WordveilError):
-    """A text, record, column or request that cannot be used as it is."""
+    """A text, record, column or request cannot be used as it is."""
 
 
 class FileError(WordveilError):
-    """A file or folder that cannot be read, or must not be written."""
+    """A file or folder cannot be read or written."""
 
 
 class SpaceError(WordveilError):
-    """A space of words that cannot be opened, or that does not fit what is asked of it."""
+    """A space cannot be opened, or does not fit the mechanism or option."""
 
 
 class ExtraError(WordveilError):
-    """A feature whose optional package is not installed."""
+    """A feature needs an optional package that is not installed."""
 
 
 class BudgetError(WordveilError):
-    """A release that costs more than is left of a budget."""
+    """A release would cost more than is left of a budget."""
 
 
 class UnprovenError(WordveilError):
-    """A mechanism that promises nothing, or leaves some words bare, and that the caller has not allowed."""
+    """A mechanism guarantees nothing or leaves some words unprotected, and was not explicitly allowed."""

@@ -1,4 +1,4 @@
-"""What only some parts need: optional packages, and figures (matplotlib)."""
+"""Optional packages, and plots with matplotlib."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _PICTURES = (".png", ".svg")
 
 
 def needs(module: str, extra: str, who: str) -> None:
-    """Refuse to go on unless a module is installed, which `extra` brings; `who` needs it, and begins the sentence."""
+    """Raise an ExtraError unless a module of this extra is installed; `who` needs it, and starts the message."""
     if find_spec(module) is None:
-        # Not by the name of the package: until it is released, anybody could give that name to another one.
+        # Not `pip install wordveil[...]`: until wordveil is released, anyone could register that name.
         raise ExtraError(f"{who} needs {module}; install it from a clone of wordveil: pip install '.[{extra}]'.")
 
 
 def check_can_draw() -> None:
-    """Refuse to go on where no picture can be drawn."""
+    """Raise an ExtraError if matplotlib is not installed."""
     needs("matplotlib", "plots", "a picture")
 
 
 def check_target(path: Path) -> None:
-    """Refuse, before any work is done, a file that cannot become a picture."""
+    """Raise an error, before any work is done, if a plot cannot be written to this path."""
     check_can_draw()
     if path.suffix.lower() not in _PICTURES:
         raise OptionError(f"the name of a picture must end in {' or '.join(_PICTURES)}, but {path} does not.")
@@ -43,7 +43,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure; the same figure always makes the same file."""
+    """Write a figure, reproducibly."""
     from matplotlib import rc_context  # noqa: PLC0415 - an extra, and slow to import
 
     dateless = {"Date": None} if path.suffix.lower() == ".svg" else None

@@ -1,7 +1,7 @@
-"""Files on disk: failures in one sentence, atomic writes, locks, and the cache.
+"""Files on disk: errors in one sentence, atomic writes, locks, and the cache.
 
-Only what is derived from an embedding is ever cached, never anything of a text. What is read from the cache decides
-what is promised, so an entry counts only if nobody but this user and root can have written it.
+Only data derived from an embedding is cached, never anything from a text. Guarantees depend on what is read from the
+cache, so an entry is used only if nobody but this user and root can have written it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if sys.platform != "win32":
 
 Content = TypeVar("Content")
 
-#: What reading an array raises if its file is missing, empty or cut short.
+#: What reading an array raises if its file is missing, empty or truncated.
 DAMAGE = (OSError, ValueError, EOFError)
 
-#: What the names of cache entries begin with, one for each kind of thing that is cached, wherever it is made.
+#: The prefixes of cache keys, one for each kind of cached data.
 KINDS = (
     "vectors",
     "graph",
@@ -55,25 +55,25 @@ KINDS = (
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _HAS_OWNERS = os.name != "nt"
 _SIZE_VARIABLE = "WORDVEIL_CACHE_SIZE"
-_DEFAULT_SIZE = 8192  # MiB: the vectors and the graph of two million words, and more
+_DEFAULT_SIZE = 8192  # MiB: more than the vectors and the graph of two million words
 _HOUR = 3600.0
-# Nothing else is ever removed: the folder may be one that others use too.
+# Nothing else is ever removed, because other programs may use the folder too.
 _ENTRY = re.compile(rf"(?:{'|'.join(KINDS)})-(?:.*-)?[0-9a-f]{{32,}}")
-_SCRATCH = re.compile(r"\.(making|going)-[\w.]+")  # left by a process that was killed, if it is old
-_LARGE = 1 << 24  # bytes: smaller entries are soon made again
-_LOOKS = 16  # while the cache fills up once: to look at every entry takes time where there are thousands
+_SCRATCH = re.compile(r"\.(making|going)-[\w.]+")  # if it is old, a killed process left it
+_LARGE = 1 << 24  # bytes: smaller entries are cheap to make again
+_LOOKS = 16  # how often the size is checked while the cache fills up once; each check visits every entry
 
-_aside: dict[Path, Path] = {}  # temporary folders of this process, for entries that cannot be in the cache
-_held: dict[tuple[Path, int], int] = {}  # large entries that this process uses, by folder and inode, each locked
-_lent: list[Path] = []  # folders with entries that others have made, which are never written
-_written: dict[Path, int] = {}  # bytes that this process has put into each cache since it last looked at it
+_aside: dict[Path, Path] = {}  # temporary folders of this process, for entries that cannot be cached
+_held: dict[tuple[Path, int], int] = {}  # locks on the large entries that this process uses, by folder and inode
+_lent: list[Path] = []  # read-only folders with further entries
+_written: dict[Path, int] = {}  # bytes that this process has written to each cache since the last check
 
 
 @contextlib.contextmanager
 def file_errors(action: str, path: Path | str) -> Iterator[None]:
-    """Raise, in place of an ``OSError``, one that says which `action` ("read", "write") failed on which file, and why.
+    """Turn an ``OSError`` into a FileError that says which `action` ("read", "write") failed on which file, and why.
 
-    A broken pipe stays what it is: those who read the output may stop when they like.
+    A broken pipe is re-raised: it only means that the reader of the output has stopped.
     """
     try:
         yield
@@ -100,15 +100,15 @@ def digest_of_file(path: Path) -> str:
 
 
 def name_before(path: Path) -> Path:
-    """Return the name under which `write_whole` writes a file before it takes its place."""
+    """Return the temporary name that `write_whole` uses before it renames the file."""
     return path.with_name(f".{path.name}.wordveil-new")
 
 
 def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
-    """Write a small file so that it is there whole, or as it was before, whatever happens.
+    """Write a small file atomically: after a crash it is either complete or as it was before.
 
-    The folder is not synced, which would take as long again: the file as it was before is as good. A link stays a
-    link, and a pipe or a device, which must not be replaced by a file, is written to.
+    The folder is not synced, which would double the time: after a crash, the old file is fine. A link stays a link, and
+    a pipe or a device is written to, not replaced by a file.
     """
     with file_errors("write", path):
         path = path.resolve()
@@ -121,7 +121,7 @@ def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """Give a file to write, which takes its name when it is whole; until then, and if that fails, all is as it was."""
+    """Open a file for an atomic write: it takes its name at the end of the block, if nothing fails."""
     with file_errors("write", path):
         path = path.resolve()
         fresh = name_before(path)
@@ -137,14 +137,14 @@ def whole_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def open_new(path: Path, mode: int = 0o666) -> BinaryIO:
-    """Open a new file; anything under its name, left by a crash or put there by somebody, is removed first."""
+    """Create a new file, removing anything under its name, such as the remains of a crash."""
     path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags, mode), "wb")
 
 
 def sync_folder(folder: Path) -> None:
-    """Make sure that new names in a folder outlive a crash, where the system can do so."""
+    """Make new names in a folder survive a crash, if the system supports it."""
     if os.name != "nt":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -154,12 +154,11 @@ def sync_folder(folder: Path) -> None:
 
 
 class Lock:
-    """Holds a file or folder as long as this process lives, or until it is released.
+    """Locks a file or folder until it is released or the process ends.
 
-    Where the system has no such locks (Windows, some network file systems), nothing is held. A forked process lets go
-    at once: a worker must not hold the lock longer than its parent, which alone writes, or a job that was killed could
-    not be resumed until its workers have noticed. (The library filelock was declined: it locks a file beside the one
-    that is meant, which would have to be looked after too, and knows nothing of forks.)
+    Systems without such locks (Windows, some network file systems) lock nothing. A forked process releases the lock at
+    once: only the parent writes, and if workers held the lock, a killed job could not be resumed until they have ended.
+    (We do not use the library filelock: it locks a second file, which would need cleaning up, and ignores forks.)
     """
 
     def __init__(self, path: Path) -> None:
@@ -179,7 +178,7 @@ class Lock:
         renew_after_fork(self)
 
     def release(self) -> None:
-        """Let go."""
+        """Release the lock."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -194,7 +193,7 @@ def home() -> Path:
 
 
 def found(key: str) -> Path | None:
-    """Return the folder cached under `key` and mark it as just used, or return None if there is none."""
+    """Return the folder cached under `key`, marking it as just used, or None if there is none."""
     target = next((folder / key for folder in (home(), *_lent) if _is_usable(folder / key)), None)
     if target is None:
         return None
@@ -205,13 +204,13 @@ def found(key: str) -> Path | None:
 
 
 def lend(folder: Path) -> None:
-    """Have this process find entries in another folder, too, such as those that another machine has made and sent."""
+    """Make this process find entries in another folder too, such as those sent by another machine."""
     if folder not in _lent:
         _lent.append(folder)
 
 
 def _hold(entry: Path) -> None:
-    """Keep others from removing a large entry as long as this process lives, where the system has such locks."""
+    """Keep others from removing a large entry as long as this process lives, if the system has such locks."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
@@ -222,7 +221,7 @@ def _hold(entry: Path) -> None:
 
 
 def _is_held(entry: Path) -> bool:
-    """Say whether a process, perhaps this one, uses an entry."""
+    """Return whether any process uses an entry."""
     if sys.platform == "win32":
         return False
     handle = os.open(entry, os.O_RDONLY)
@@ -237,7 +236,7 @@ def _is_held(entry: Path) -> bool:
 
 @contextlib.contextmanager
 def _turn(target: Path) -> Iterator[None]:
-    """Keep other processes from making this entry until the block ends, where the system has such locks."""
+    """Keep other processes from making this entry within the block, if the system has such locks."""
     handle = None
     path = target.with_name(f".making-{hashlib.sha256(target.name.encode()).hexdigest()[:16]}.lock")
     try:
@@ -255,14 +254,13 @@ def _turn(target: Path) -> Iterator[None]:
 
 
 def cached_folder(key: str, fill: Callable[[Path], None]) -> Path:
-    """Return the folder cached under `key`, filled by `fill` the first time.
+    """Return the folder cached under `key`; `fill` writes its content into an empty folder the first time.
 
-    The folder appears under its name only when whole, so a crash leaves no half of one. Of several processes that need
-    it at once one fills it, and the others wait. Where the cache cannot be written, or holds something under that name
-    that is not to be used, a temporary folder serves this process.
+    The folder appears atomically, so a crash leaves no partial one. If several processes need it at once, one fills it
+    and the others wait. If the cache is not writable, or has an entry under that name that must not be used, this
+    process uses a temporary folder.
 
-    The key says everything that the content depends on, in letters, digits, ``-`` and ``.`` only; `fill` writes the
-    content into the empty folder it is given.
+    The key must determine the content, and may have only letters, digits, ``-`` and ``.``.
     """
     there = found(key)
     if there is not None:
@@ -283,7 +281,7 @@ def _filled(target: Path, fill: Callable[[Path], None], size: int) -> Path:
         scratch.rename(target)
     except OSError as error:
         if not os.path.lexists(target):
-            reason = error.strerror or "no room is left"  # numpy does not say it
+            reason = error.strerror or "no room is left"  # the reason that numpy does not give
             raise FileError(
                 f"the cache {home()} cannot be written ({reason}); set WORDVEIL_CACHE to a folder with enough room."
             ) from None
@@ -302,9 +300,9 @@ def forget(key: str) -> None:
 
 
 def cached_arrays(key: str, fill: Callable[[Path], None], *names: str) -> list[NDArray[Any]]:
-    """Return the arrays of these names cached under `key`, made again where something has damaged them.
+    """Return the arrays of these names cached under `key`, making them again if they are damaged.
 
-    `fill` writes each as ``NAME.npy``; otherwise as for `cached_folder`.
+    `fill` writes each as ``NAME.npy``; see `cached_folder`.
     """
 
     def read(folder: Path) -> list[NDArray[Any]]:
@@ -316,16 +314,16 @@ def cached_arrays(key: str, fill: Callable[[Path], None], *names: str) -> list[N
 def read_cached(
     key: str, fill: Callable[[Path], None], read: Callable[[Path], Content], damage: tuple[type[Exception], ...]
 ) -> Content:
-    """Return what is read from the folder cached under `key`, made again where something has damaged it.
+    """Return what `read` returns for the folder cached under `key`, making the folder again if it is damaged.
 
-    `damage` is what `read` raises if the content of the folder is damaged; otherwise as for `cached_folder`.
+    `damage` are the errors that `read` raises for a damaged folder; see `cached_folder`.
     """
     folder = cached_folder(key, fill)
     try:
         return read(folder)
     except damage:
         shutil.rmtree(folder, ignore_errors=True)
-    # What another user owns cannot be replaced, but this process can do without.
+    # An entry of another user cannot be replaced, so this process uses a temporary folder.
     folder = _fill_aside(folder, fill) if folder.is_dir() else cached_folder(key, fill)
     try:
         return read(folder)
@@ -334,22 +332,22 @@ def read_cached(
 
 
 def _scratch_for(target: Path) -> Path | None:
-    """Make an empty folder that can take the name of an entry, or return None if there can be none."""
+    """Create an empty folder that can be renamed to the entry; return None if that is impossible."""
     scratch = target.with_name(f".making-{secrets.token_hex(8)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not _is_usable(target):  # else another process was quicker, and its entry is as good
+        if not _is_usable(target):  # otherwise another process was faster, and its entry is fine
             _clear(target)
             if os.path.lexists(target):
                 return None
-        scratch.mkdir(0o755)  # less what the umask takes: other users may read it, if the owner lets them
+        scratch.mkdir(0o755)  # readable by other users, unless the umask forbids it
     except OSError:
         return None
     return scratch
 
 
 def _settle(scratch: Path) -> None:
-    """Put everything on the disk before it gets its name, and let nobody else write it."""
+    """Sync all files before the folder gets its name, and make them writable only by the owner."""
     for file in scratch.iterdir():
         with file.open("r+b") as handle:
             os.fsync(handle.fileno())
@@ -357,7 +355,7 @@ def _settle(scratch: Path) -> None:
 
 
 def _is_usable(entry: Path) -> bool:
-    """Say whether an entry is there, can be read, and was written by nobody but this user or root."""
+    """Return whether an entry exists, is readable, and can only have been written by this user or root."""
     try:
         state = entry.lstat()
         if not (stat.S_ISDIR(state.st_mode) and _is_ours(state)):
@@ -367,7 +365,7 @@ def _is_usable(entry: Path) -> bool:
                 state = file.stat(follow_symlinks=False)
                 if not (stat.S_ISREG(state.st_mode) and _is_ours(state)):
                     return False
-                with open(file.path, "rb"):  # noqa: PTH123 - not to be read here, only to see that it can be
+                with open(file.path, "rb"):  # noqa: PTH123 - only checks that it is readable
                     pass
     except OSError:
         return False
@@ -379,7 +377,7 @@ def _is_ours(state: os.stat_result) -> bool:
 
 
 def _clear(target: Path) -> None:
-    """Remove what stands in the way of an entry, if it is our own."""
+    """Remove what is under the name of an entry, if this user owns it."""
     with contextlib.suppress(FileNotFoundError):
         state = target.lstat()
         if stat.S_ISDIR(state.st_mode) and (not _HAS_OWNERS or state.st_uid == os.geteuid()):
@@ -387,12 +385,12 @@ def _clear(target: Path) -> None:
 
 
 def _fill_aside(target: Path, fill: Callable[[Path], None]) -> Path:
-    """Return a temporary folder with the content, filled the first time; it goes when the process ends."""
+    """Return a temporary folder with the content, filled the first time and removed when the process ends."""
     there = _aside.get(target)
     if there is not None and there.is_dir():
         return there
-    # Imported here since hardly anybody needs it: unlike atexit, it serves the workers of multiprocessing too, and a
-    # forked process does not remove what its parent still uses.
+    # Unlike atexit, Finalize also runs in workers of multiprocessing, and a forked process does not remove what its
+    # parent still uses. Imported here because it is rarely needed.
     from multiprocessing.util import Finalize  # noqa: PLC0415
 
     folder = Path(tempfile.mkdtemp(prefix="wordveil-"))
@@ -407,7 +405,7 @@ def _fill_aside(target: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def _most_bytes() -> int:
-    """Return how much the cache may hold: ``$WORDVEIL_CACHE_SIZE`` MiB, else 8 GiB."""
+    """Return the largest size of the cache in bytes: ``$WORDVEIL_CACHE_SIZE`` MiB, else 8 GiB."""
     chosen = os.environ.get(_SIZE_VARIABLE) or str(_DEFAULT_SIZE)
     if not (chosen.isascii() and chosen.isdigit()):
         raise OptionError(f"{_SIZE_VARIABLE} must be a whole number of MiB.")
@@ -415,13 +413,13 @@ def _most_bytes() -> int:
 
 
 def _make_room(new: Path, most: int) -> None:
-    """Remove what was not used for longest, if the cache is too full now that an entry has been written.
+    """Remove the least recently used entries if the cache is too full after writing a new one.
 
-    What was used within the last hour stays, since somebody may be about to read it, and what is large as long as a
-    process uses it; what is mapped or open already can be read on after it has gone.
+    Entries used within the last hour stay, because a process may be about to read them, and so do large entries that a
+    process uses. Entries that are mapped or open can still be read after they are removed.
     """
     cache = new.parent
-    with contextlib.suppress(OSError):  # other processes, and people, remove things too
+    with contextlib.suppress(OSError):  # other processes may remove entries too
         _written[cache] = _written.get(cache, most) + _size(new)
         if _written[cache] < most // _LOOKS:
             return
@@ -440,11 +438,11 @@ def _make_room(new: Path, most: int) -> None:
                 break
             if _is_held(path):
                 continue
-            # In one step, so that nobody sees half of an entry.
+            # Renamed first, so that nobody sees a partial entry.
             with contextlib.suppress(OSError), tempfile.TemporaryDirectory(prefix=".going-", dir=cache) as away:
                 path.rename(Path(away, path.name))
             total -= size
 
 
 def _size(entry: Path) -> int:
-    return sum(file.stat().st_size for file in os.scandir(entry))  # no entry has folders inside
+    return sum(file.stat().st_size for file in os.scandir(entry))  # entries have no subfolders

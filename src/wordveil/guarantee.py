@@ -1,4 +1,4 @@
-"""What a mechanism promises: an object that travels with everything it releases."""
+"""The guarantee of a mechanism, which travels with everything it releases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Guarantee", "Notion"]
 
 
 class Notion(str, Enum):
-    """The kind of promise."""
+    """The kind of a guarantee."""
 
     METRIC = "metric differential privacy"
     APPROXIMATE = "approximate differential privacy"
@@ -22,7 +22,7 @@ class Notion(str, Enum):
 
 @dataclass(frozen=True)
 class Guarantee:
-    r"""A promise about one word, and its limits.
+    r"""A guarantee about one word, and its limits.
 
     For the notion ``METRIC``, all words ``w``, ``w'`` covered by `pairs` and every output ``y``:
     ``Pr[M(w)=y] <= exp(epsilon * d(w, w')) * Pr[M(w')=y]``. For the notion ``APPROXIMATE``, all words covered by
@@ -31,19 +31,19 @@ class Guarantee:
     Parameters
     ----------
     notion : Notion
-        The kind of promise; ``Notion.NONE`` promises nothing.
+        The kind of guarantee; ``Notion.NONE`` guarantees nothing.
     epsilon : float
-        The loss, per unit of the metric for the notion ``METRIC``; infinite if nothing is promised.
+        The loss, per unit of the metric for the notion ``METRIC``; infinite if nothing is guaranteed.
     metric : str
-        How distance is measured, as a phrase ("hops on the neighbour graph").
+        The distance, as a phrase ("hops on the neighbour graph").
     unit : str
-        One unit of the metric, as a noun ("hop").
+        The unit of the metric, as a noun ("hop").
     delta : float
         The additive slack of the notion ``APPROXIMATE``.
     pairs : str
-        Which pairs of words the promise covers.
+        Which pairs of words the guarantee covers.
     caveats : tuple of str
-        What is not covered, one sentence each.
+        The limits of the guarantee, one sentence each.
     claim : str
         What the mechanism's paper claims, if it comes from one.
 
@@ -68,21 +68,21 @@ class Guarantee:
     claim: str = ""
 
     def loss(self, distance: float) -> float:
-        """Return the largest log-ratio that the promise allows between two words at this distance."""
+        """Return the largest log-ratio that the guarantee allows between two words at this distance."""
         if self.notion is Notion.METRIC:
             return self.epsilon * distance
         return self.epsilon if self.notion is Notion.APPROXIMATE else math.inf
 
     def void(self, reason: str) -> Guarantee:
-        """Return what is left of the guarantee when `reason` voids it: no promise."""
+        """Return a guarantee of nothing, with `reason` as a further caveat."""
         return replace(self, notion=Notion.NONE, epsilon=math.inf, delta=1.0, caveats=(*self.caveats, reason))
 
     def with_caveat(self, caveat: str) -> Guarantee:
-        """Return the same promise with one more sentence on its limits."""
+        """Return the same guarantee with a further caveat."""
         return replace(self, caveats=(*self.caveats, caveat))
 
     def sentence(self) -> str:
-        """Say the promise in one sentence for a person."""
+        """Return the guarantee as a sentence."""
         if self.notion is Notion.NONE:
             return "No privacy is promised."
         power = _up(self.epsilon)
@@ -107,7 +107,7 @@ class Guarantee:
         return f"<Guarantee: {self.notion.value if loss else 'no privacy'}{loss}{limits}>"
 
     def formula(self) -> str:
-        """Say the promise in one formula for an expert."""
+        """Return the guarantee as a formula."""
         if self.notion is Notion.NONE:
             return "no bound on Pr[M(w)=y] / Pr[M(w')=y]"
         if self.notion is Notion.APPROXIMATE:
@@ -135,12 +135,12 @@ class Guarantee:
 
 
 def _up(value: float, digits: int = 6) -> str:
-    """Write a bound in few digits, never below what it is."""
+    """Return a bound as text in few digits, rounded up."""
     return f"{round_up(value, digits):g}"
 
 
 def _in_digits(epsilon: float) -> str:
-    """Write e^ε for a person: three digits, rounded up; above a million, the next power of ten; more digits near 1."""
+    """Return e^ε as text: three digits, rounded up; above a million, the next power of ten; more digits near 1."""
     if epsilon > math.log(1e6):
         return f"about 10^{math.ceil(epsilon / math.log(10))}" if math.isfinite(epsilon) else "infinity"
     if epsilon < 1e-6:

@@ -1,11 +1,11 @@
-"""Threads and forks: the one place where threads are made, and what a forked process must renew.
+"""Threads, and what a forked process must renew.
 
-BLAS starts a thread for every core. Called from several threads of ours, the two numbers multiply and
-everything slows down; so our threads run with a BLAS of one thread each.
+BLAS starts a thread for every core. If it is called from several threads, the two numbers multiply and everything slows
+down. So our threads run with a single-threaded BLAS.
 
-A fork copies locks as they were, perhaps held by a thread that the child does not have, and whatever that thread had
-half written. To notice this at the next use is too late: several threads of the child may come at once, and one of them
-would already be at work while another still starts again. So whatever must be renewed is told of the fork at once.
+A fork copies locks in their current state, perhaps held by a thread that the child does not have, and whatever that
+thread had half written. Noticing this on the next use would be too late: several threads of the child may use the
+object at once, and one would start work while another still resets it. So objects are renewed right after the fork.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from threadpoolctl import ThreadpoolController
 
 from wordveil.errors import OptionError
 
-_MOST_EACH = 16  # workers for each core
-_SHARES = 2  # for each core: the last to be done is waited for
+_MOST_EACH = 16  # the most workers per core
+_SHARES = 2  # shares per core, so that waiting for the last one takes less time
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -40,17 +40,17 @@ _here = threading.local()
 
 
 class Forked(Protocol):
-    """Something that a forked process must not go on with as it is."""
+    """An object that a forked process must renew."""
 
     def after_fork(self) -> None:
-        """Start again; called in the child, while it has one thread."""
+        """Renew the object; called in the child while it has only one thread."""
 
 
 _FORKED: weakref.WeakSet[Forked] = weakref.WeakSet()
 
 
 def renew_after_fork(thing: Forked) -> None:
-    """Have ``thing.after_fork`` called in every process that is forked from now on, as long as the thing lives."""
+    """Call ``thing.after_fork`` in every process forked from now on, as long as the object lives."""
     _FORKED.add(thing)
 
 
@@ -64,29 +64,29 @@ if hasattr(os, "register_at_fork"):
 
 
 class _NarrowBlas:
-    """A BLAS of one thread, from when the first enters until the last has left.
+    """A context with a single-threaded BLAS, from when the first thread enters until the last one leaves.
 
-    The number of threads belongs to the whole process. Were each to put back what it has found, the second of two that
-    overlap would put back the one thread of the first, for good.
+    The number of BLAS threads is global to the process. If every thread restored the number it found, the second of two
+    overlapping threads would restore the first one's limit of 1, for good.
     """
 
     def __init__(self) -> None:
         self._lock, self._inside = threading.Lock(), 0
         self._controller: Any = None
-        self._modules = 0  # how many were imported when libraries were last looked for
+        self._modules = 0  # how many modules were imported when libraries were last searched
         self._limits: Any = None
-        self._owner: threading.Thread | None = None  # who has set them, as long as it is inside
+        self._owner: threading.Thread | None = None  # the thread that set the limits, while it is inside
         renew_after_fork(self)
 
     def after_fork(self) -> None:
-        """Forget the threads that were inside; the next to leave puts back what they would have."""
+        """Forget the threads that were inside; the next one to leave restores the limits."""
         self._lock, self._inside, self._owner = threading.Lock(), 0, None
 
     def __enter__(self) -> None:
         with self._lock:
             self._inside += 1
             if self._limits is None:
-                if self._modules != len(sys.modules):  # takes milliseconds, and only an import loads another BLAS
+                if self._modules != len(sys.modules):  # a search takes milliseconds, and only imports load another BLAS
                     self._controller, self._modules = ThreadpoolController(), len(sys.modules)
                 self._limits = self._controller.limit(limits=1, user_api="blas")
                 self._limits.__enter__()
@@ -110,8 +110,8 @@ class _NarrowBlas:
             self._limits = None
 
     def _let_go(self) -> None:
-        # threadpoolctl ignores every thread but the one that was first to set a number, until that leaves a block: and
-        # here another may be the last to leave. This block changes nothing else.
+        # threadpoolctl accepts changes only from the thread that first set a number, until it leaves a block; here
+        # another thread may be the last to leave. This block changes nothing else.
         with self._controller.limit(limits=None):
             pass
 
@@ -121,17 +121,17 @@ narrow_blas = _NarrowBlas()
 
 
 def use(count: int) -> None:
-    """Use no more than this many cores from now on, because other processes use the rest."""
+    """Use at most this many cores in this process, because other processes use the rest."""
     _chosen[:] = [count]
 
 
 def use_here(count: int) -> None:
-    """Use no more than this many cores for the work of this thread, because other threads use the rest."""
+    """Use at most this many cores for the work of this thread, because other threads use the rest."""
     _here.count = count
 
 
 def cores() -> int:
-    """Return how many cores this process may use, or this thread where it was told."""
+    """Return how many cores this process, or this thread if limited by `use_here`, may use."""
     count: int | None = getattr(_here, "count", None)
     if count is not None:
         return count
@@ -147,9 +147,9 @@ def _quota() -> int | None:
 
 
 def quota(root: Path = Path("/")) -> int | None:
-    """Return how many cores' time the control groups of this process allow it (Linux), None where they set no limit.
+    """Return the CPU quota of this process's control groups in cores (Linux), or None if there is no limit.
 
-    A container that may use two cores of sixty-four sees all of them: sixty-four threads would wait for one another.
+    A container limited to 2 of 64 cores sees all 64, and 64 threads would wait for each other.
     """
     try:
         groups = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -161,7 +161,7 @@ def quota(root: Path = Path("/")) -> int | None:
     for folder in (place, *place.parents):
         try:
             allowed, _, period = (folder / "cpu.max").read_text(encoding="ascii").partition(" ")
-            least = min(least, int(allowed) / int(period))  # "max" is no number
+            least = min(least, int(allowed) / int(period))  # "max" is not a number
         except (OSError, ValueError, ZeroDivisionError):
             pass
         if folder == top:
@@ -170,7 +170,7 @@ def quota(root: Path = Path("/")) -> int | None:
 
 
 def memory_of_machine() -> float:
-    """Return how many bytes of memory this process may use at the most, as far as the system says; infinity if not."""
+    """Return the most bytes of memory that this process may use; infinity if the system does not say."""
     found = [math.inf]
     with suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -180,7 +180,7 @@ def memory_of_machine() -> float:
 
 
 def check_workers(count: int) -> None:
-    """Refuse fewer worker processes than one, and more than a machine can hold: all are started at once."""
+    """Raise an OptionError for less than one worker process, or more than the machine can run."""
     if count < 1:
         raise OptionError("`workers` must be 1 or more.")
     if count > _MOST_EACH * cores():
@@ -191,20 +191,20 @@ def check_workers(count: int) -> None:
 
 
 def blocks(total: int, size: int) -> Iterator[slice]:
-    """Cut ``range(total)`` into consecutive slices of at most `size`."""
+    """Divide ``range(total)`` into consecutive slices of at most `size`."""
     for start in range(0, total, size):
         yield slice(start, min(start + size, total))
 
 
 def shares(starts: NDArray[np.int64], least: int) -> Iterator[slice]:
-    """Cut rows into a few consecutive slices for each core, none with much less than `least` of what the rows hold.
+    """Divide rows into a few consecutive slices per core, none with much fewer than `least` entries.
 
-    Row ``i`` holds what lies between ``starts[i]`` and ``starts[i + 1]``.
+    Row ``i`` has the entries from ``starts[i]`` to ``starts[i + 1]``.
     """
     rows, held = len(starts) - 1, int(starts[-1])
     several = min(_SHARES * cores(), held // least) if cores() > 1 else 1
     aims = np.arange(1, several) * (held + rows) // max(1, several)
-    # a row takes some time even where it holds little
+    # every row also counts as one entry, because even an empty row takes time
     cuts = np.searchsorted(starts + np.arange(rows + 1), aims).tolist()
     for start, stop in pairwise([0, *cuts, rows]):
         if start < stop:
@@ -212,7 +212,7 @@ def shares(starts: NDArray[np.int64], least: int) -> Iterator[slice]:
 
 
 def ahead(work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Apply `work` to every item, in order, in a thread that is one item ahead of the consumer."""
+    """Apply `work` to every item in order, in a thread that stays one item ahead of the consumer."""
     with ThreadPoolExecutor(1) as pool:
         waiting = None
         for item in items:
@@ -233,12 +233,12 @@ def run(
 ) -> list[Result]:
     """Apply `work` to every item on all cores and return the results in order; `done` is called after each.
 
-    The work should spend its time in numpy, which lets other threads run. To hold BLAS to one thread takes a while, so
-    short work that does not use it should say so.
+    The work should spend its time in numpy, which releases the GIL. Limiting BLAS takes a while, so set
+    ``uses_blas=False`` for short work without it.
     """
     items = list(items)
     results: list[Result] = []
-    if len(items) == 1:  # one block may as well use every core inside BLAS
+    if len(items) == 1:  # a single item may use all cores inside BLAS
         results.append(work(items[0]))
         if done:
             done()

@@ -1,4 +1,4 @@
-"""How long-running work reports its progress: one protocol for work and for those who watch it."""
+"""The protocol by which long work reports its progress."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from wordveil.parallel import run
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Told what is being done, in a few words, and which share of it is done.
+#: Called with what is being done, in a few words, and the share that is done.
 Watch: TypeAlias = Callable[[str, float], None]
 
 
 def ignore(what: str, share: float) -> None:
-    """Watch nothing."""
+    """Do nothing."""
 
 
 _watch: ContextVar[Watch] = ContextVar("watch", default=ignore)
@@ -26,7 +26,7 @@ _watch: ContextVar[Watch] = ContextVar("watch", default=ignore)
 
 @contextmanager
 def watched_by(watch: Watch) -> Iterator[None]:
-    """Have `tell` tell this watch, in this thread, until the block ends: for work that a constructor may have to do."""
+    """Make `tell` call this watch within the block, in this thread; for long work in constructors."""
     before = _watch.set(watch)
     try:
         yield
@@ -35,12 +35,12 @@ def watched_by(watch: Watch) -> Iterator[None]:
 
 
 def tell(what: str, share: float) -> None:
-    """Tell the watch of this thread which share of the work is done."""
+    """Report progress to the watch of this thread."""
     _watch.get()(what, share)
 
 
 def within(watch: Watch, start: float, end: float) -> Watch:
-    """Return a watch for a part of the work, which lies between these shares of the whole."""
+    """Return a watch for a part of the work, from share `start` to share `end` of the whole."""
     return lambda what, share: watch(what, start + (end - start) * share)
 
 
@@ -51,9 +51,9 @@ def run_watched(
     watch: Watch,
     weights: Sequence[float] = (),
 ) -> list[Result]:
-    """Do the work for every item, on all cores, tell `watch` after each, and return the results in order.
+    """Do the work for every item on all cores, reporting progress after each, and return the results in order.
 
-    `weights` tell how much work each item is, where that differs.
+    `weights` are how much work each item is. Default: all the same.
     """
     weights = weights or [1.0] * len(items)
     whole, ended = sum(weights), iter(accumulate(weights))

@@ -1,4 +1,4 @@
-"""Rounding that never makes a figure look better than it is; without numpy, since the client loads it."""
+"""Rounding that never makes a figure look better than it is. It does without numpy, because the client imports it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def round_up(value: float, digits: int = 3) -> float:
 
 
 def _rounded(value: float, digits: int, whole: Callable[[float], int], nearly: float) -> float:
-    """Round to whole units of the last digit, ignoring what floating-point error has put beside one."""
+    """Round to whole units of the last digit, tolerating floating-point error."""
     if not (math.isfinite(value) and value > 0):
         return value
     places = digits - 1 - math.floor(math.log10(value))
@@ -37,7 +37,7 @@ def _rounded(value: float, digits: int, whole: Callable[[float], int], nearly: f
 
 
 def percent(share: float) -> str:
-    """Write a share as a percentage, with more digits where it is small, and 100% only if it is exactly that.
+    """Return a share as a percentage, with more digits if it is small, and 100% only if it is exactly 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Figures with confidence intervals: one type for all of them, and the one place where intervals are computed."""
+"""Estimates with confidence intervals."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, and where the truth lies with 95% confidence.
+    """A figure with its 95% confidence interval.
 
     Attributes
     ----------
     value : float
-        The figure; NaN if there is nothing to tell it from.
+        The figure; NaN if there are no data.
     low, high : float
-        The interval; both equal to the value where it is exact.
+        The interval; both equal to the value if it is exact.
     n : int
-        How many trials, values or words it was told from.
+        The number of trials, values or words that it was computed from.
 
     Examples
     --------
@@ -42,18 +42,18 @@ class Estimate:
 
     @classmethod
     def exactly(cls, value: float, n: int = 0) -> Estimate:
-        """Return a figure that is known exactly."""
+        """Return an exact figure."""
         return cls(value, value, value, n)
 
     @classmethod
     def around(cls, value: float, error: float, n: int = 0) -> Estimate:
-        """Return a figure with the interval that a standard error gives."""
+        """Return a figure with the interval of its standard error."""
         reach = _z() * error
         return cls(value, value - reach, value + reach, n)
 
     @classmethod
     def share(cls, hits: int, trials: int) -> Estimate:
-        """Return the share of independent trials that were hits, with Wilson's interval."""
+        """Return the share of hits among independent trials, with Wilson's interval."""
         if trials == 0:
             return cls(math.nan, 0.0, 1.0, 0)
         ends = scipy.stats.binomtest(hits, trials).proportion_ci(CONFIDENCE, method="wilson")
@@ -63,16 +63,15 @@ class Estimate:
     def share_of_groups(cls, hits: NDArray[Any], trials: NDArray[Any], seed: int = 0) -> Estimate:
         """Return the share of hits among trials that come in groups, such as the words of a sentence.
 
-        The groups are drawn again with replacement, so that their dependence widens the interval. Where all groups are
-        alike a bootstrap sees no spread: the interval is then never narrower than Wilson's would be if each group were
-        one trial.
+        The groups are resampled, so their dependence widens the interval. If all groups are alike, a bootstrap sees no
+        spread; the interval is then at least that of Wilson with each group as one trial.
 
         Parameters
         ----------
         hits, trials : array of int
-            How many trials of each group were right, and how many it had.
+            The numbers of hits and trials in each group.
         seed : int
-            Of the bootstrap.
+            Random seed of the bootstrap.
         """
         total = int(trials.sum())
         if total == 0:
@@ -86,18 +85,18 @@ class Estimate:
 
     @classmethod
     def share_within(cls, hits: NDArray[Any], group: NDArray[np.int64], seed: int = 0) -> Estimate:
-        """Return the share of trials that were hits, each of which belongs to a group; see `share_of_groups`.
+        """Return the share of hits among trials that belong to groups; see `share_of_groups`.
 
-        Trials that are each a group of their own are independent.
+        If every trial is its own group, the trials are independent.
 
         Parameters
         ----------
         hits : array of bool
-            Whether each trial was right.
+            Whether each trial was a hit.
         group : array of int
-            Which group it belongs to.
+            The group of each trial.
         seed : int
-            Of the bootstrap.
+            Random seed of the bootstrap.
 
         Examples
         --------
@@ -121,9 +120,9 @@ class Estimate:
         values : array
             The values.
         statistic : callable, optional
-            What to compute of them; the mean if not given.
+            The statistic. Default: the mean.
         seed : int
-            Of the bootstrap.
+            Random seed of the bootstrap.
         """
         if not len(values):
             return cls(math.nan, math.nan, math.nan, 0)
@@ -133,7 +132,7 @@ class Estimate:
 
     @classmethod
     def of_runs(cls, values: NDArray[Any]) -> Estimate:
-        """Return the mean of a few runs of the same thing, with Student's interval; one run says nothing of it.
+        """Return the mean of a few repeated runs, with Student's interval; a single run has no interval.
 
         Examples
         --------
@@ -155,7 +154,7 @@ class Estimate:
         Parameters
         ----------
         ours, theirs : array of float
-            The scores of both.
+            The scores.
 
         Examples
         --------
@@ -174,21 +173,20 @@ class Estimate:
     def area_within(
         cls, scores: NDArray[np.float64], ours: NDArray[np.bool_], group: NDArray[np.int64], seed: int = 0
     ) -> Estimate:
-        """Return what `area` does for scores that come in groups, such as the words of a text.
+        """Return `area` for scores that come in groups, such as the words of a text.
 
-        The groups are drawn again with replacement, and the interval is never narrower than `area_interval` would be
-        for independent scores.
+        The groups are resampled, and the interval is at least `area_interval`, that of independent scores.
 
         Parameters
         ----------
         scores : array of float
             The scores of ours and theirs.
         ours : array of bool
-            Which are ours.
+            Which scores are ours.
         group : array of int
-            Which group each belongs to.
+            The group of each score.
         seed : int
-            Of the bootstrap.
+            Random seed of the bootstrap.
 
         Examples
         --------
@@ -215,17 +213,17 @@ class Estimate:
 
     @property
     def error(self) -> float:
-        """The standard error, as far as the width of the interval tells it."""
+        """The standard error that corresponds to the width of the interval."""
         return (self.high - self.low) / (2.0 * _z())
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Return it as plain values, with None where JSON has no number."""
+        """Return the estimate as plain values, with None for numbers that JSON lacks."""
         ends = {"value": self.value, "low": self.low, "high": self.high}
         return {**{name: end if math.isfinite(end) else None for name, end in ends.items()}, "n": self.n}
 
 
 def plain(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return figures by name with every estimate, and every tuple of figures, among them as plain values."""
+    """Return figures as plain values, converting estimates and tuples of figures."""
     return {name: _plain(value) for name, value in facts.items()}
 
 
@@ -238,7 +236,7 @@ def _plain(value: Any) -> Any:
 
 
 class Facts:
-    """What was found, as a dataclass of figures."""
+    """Base of dataclasses of figures."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values."""
@@ -261,7 +259,7 @@ def resampled(
 
 
 def resampled_shares(hits: NDArray[Any], trials: NDArray[Any], seed: int = 0) -> tuple[float, float]:
-    """Return what `resampled` would for the share of hits, if above 0, among trials in groups; many samples at once."""
+    """Return the bootstrap interval of the share of hits (0 if negative) among trials in groups, vectorised."""
 
     def shares(chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         found: NDArray[np.float64] = np.maximum(0, hits[chosen].sum(axis=1)) / np.maximum(1, trials[chosen].sum(axis=1))
@@ -271,7 +269,7 @@ def resampled_shares(hits: NDArray[Any], trials: NDArray[Any], seed: int = 0) ->
 
 
 def _choices(count: int, seed: int, times: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the items of every sample, a row each, as many samples at once as stay in a processor's cache."""
+    """Yield bootstrap samples, one per row, as many at once as fit into the processor's cache."""
     generator, rows = np.random.default_rng(seed), max(1, (1 << 16) // max(1, count))
     for start in range(0, times, rows):
         yield generator.integers(0, count, (min(rows, times - start), count))
@@ -288,8 +286,8 @@ def _middle(found: Sequence[float] | NDArray[np.float64]) -> tuple[float, float]
 def area_interval(area: float, ours: int, theirs: int) -> tuple[float, float]:
     """Return Newcombe's interval (2006, method 5) of an area under the ROC curve.
 
-    It holds the areas that would not be surprised by this one. It is never of no width, as that of a bootstrap is where
-    all of ours are above all of theirs.
+    It contains the areas under which this one would not be surprising. Unlike a bootstrap interval, it has a width even
+    if all of ours are above all of theirs.
     """
     more, z2 = (ours + theirs) / 2.0 - 1.0, _z() ** 2
 
@@ -300,23 +298,23 @@ def area_interval(area: float, ours: int, theirs: int) -> tuple[float, float]:
     def edge(end: float) -> float:
         if surprise(end) <= 0.0:
             return end
-        inside = min(max(area, 1e-9), 1.0 - 1e-9)  # at 0 and 1 themselves nothing is a surprise, nor beyond them
+        inside = min(max(area, 1e-9), 1.0 - 1e-9)  # at exactly 0 and 1 nothing is surprising
         return float(scipy.optimize.brentq(surprise, *sorted((inside, end)), xtol=1e-12))
 
     return edge(0.0), edge(1.0)
 
 
 def lower_bound(hits: ArrayLike, trials: ArrayLike, error: float) -> NDArray[np.float64]:
-    """Return the Clopper-Pearson lower bound of a probability, wrong with at most this probability."""
+    """Return the Clopper-Pearson lower bound of a probability, which is wrong with probability at most `error`."""
     hits, trials = np.asarray(hits, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     return np.where(hits > 0, scipy.special.betaincinv(np.maximum(hits, 1), trials - hits + 1, error), 0.0)
 
 
 def upper_bound(hits: ArrayLike, trials: ArrayLike, error: float) -> NDArray[np.float64]:
-    """Return the Clopper-Pearson upper bound of a probability, wrong with at most this probability."""
+    """Return the Clopper-Pearson upper bound of a probability, which is wrong with probability at most `error`."""
     return 1.0 - lower_bound(np.subtract(trials, hits), trials, error)
 
 
 def _z() -> float:
-    """Return how many standard errors an interval reaches to either side."""
+    """Return the half-width of an interval in standard errors."""
     return float(scipy.special.ndtri(0.5 + CONFIDENCE / 2))

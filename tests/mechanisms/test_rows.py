@@ -20,7 +20,7 @@ from wordveil._mechanisms import rows as drawing
 from wordveil._mechanisms.exponential import Exponential
 from wordveil._mechanisms.graph import Graph
 from wordveil._mechanisms.knn_truncated import KnnTruncated
-from wordveil._mechanisms.rows import Lazily, RowCache, RowDraws
+from wordveil._mechanisms.rows import LazyTable, RowCache, RowDraws
 from wordveil.errors import OptionError
 from wordveil.kernels import kinds
 from wordveil.noise import Entropy
@@ -125,7 +125,7 @@ def test_threads_that_ask_for_figures_first_lose_none_of_one_another() -> None:
             begin.wait()
             return wanted[ids]
 
-        figures = Lazily(64, compute)
+        figures = LazyTable(64, compute)
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(figures, np.split(words, 4)))
         assert np.array_equal(figures(words), wanted)

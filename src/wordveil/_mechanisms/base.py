@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws import Effort, Law, RadialLaw, RowLaw, SampledLaw, UnitLength
-from wordveil._mechanisms.rows import LOG_FLOOR, Lazily, RowDraws, RowSource, WholeRows, rate_of, weights_of
+from wordveil._mechanisms.rows import LOG_FLOOR, LazyTable, RowDraws, RowSource, WholeRows, rate_of, weights_of
 from wordveil.errors import OptionError, SpaceError
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.noise import Entropy, KeyedEntropy, directions
@@ -391,9 +391,9 @@ class ExponentialMechanism(Mechanism[SpaceT]):
         return None
 
     @cached_property
-    def _normalisers(self) -> Lazily:
+    def _normalisers(self) -> LazyTable:
         """For each word, its largest log weight, and the logarithm of the sum of its weights scaled by that."""
-        return Lazily(len(self.space), self._normalise)
+        return LazyTable(len(self.space), self._normalise)
 
     def _normalise(self, ids: Ids) -> NDArray[np.float64]:
         logs = self.log_weights(ids)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from wordveil._mechanisms.base import ExponentialMechanism
-from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, Lazily, RowSource, rate_of
+from wordveil._mechanisms.rows import ROW_FLOOR, FallingRows, LazyTable, RowSource, rate_of
 from wordveil.errors import OptionError
 from wordveil.guarantee import Guarantee
 from wordveil.spaces import Space
@@ -39,7 +39,7 @@ class KnnTruncated(ExponentialMechanism[Space]):
         self.k = int(k)
         self._rate = rate_of(self.epsilon)
         self._reach = -ROW_FLOOR / self._rate  # no weight may underflow to zero, as in `exponential`
-        self._cuts = Lazily(len(space), self._measure_cuts)
+        self._cuts = LazyTable(len(space), self._measure_cuts)
 
     def log_weights(self, ids: Ids) -> Rows:
         """Return the logarithms of the unnormalised probabilities of every output, one row per word."""

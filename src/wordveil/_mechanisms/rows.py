@@ -42,7 +42,7 @@ _SWITCH = "WORDVEIL_ROW_CACHE"
 _IDLE = 60.0  # seconds unused after which a mechanism's rows may be dropped for those of another
 
 
-class Lazily:
+class LazyTable:
     """Figures about words, computed on first use; thread-safe.
 
     `compute` returns one row of figures per word.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.base import ExponentialMechanism
-from wordveil._mechanisms.rows import Lazily, RowSource
+from wordveil._mechanisms.rows import LazyTable, RowSource
 from wordveil._mechanisms.truncated import Truncated
 from wordveil.guarantee import Guarantee, Notion
 from wordveil.spaces.space import Ids, Rows
@@ -56,9 +56,9 @@ class TemQuotient(Truncated):
         return np.asarray(self.space.distances(ids) > (np.inf if self.clip is None else self.clip))
 
     @cached_property
-    def _factors(self) -> Lazily:
+    def _factors(self) -> LazyTable:
         """The logarithm of the factor by which the far words of each word are overweighted."""
-        return Lazily(len(self.space), self._measure_factors)
+        return LazyTable(len(self.space), self._measure_factors)
 
     def _measure_factors(self, ids: Ids) -> Rows:
         beyond = self._is_far(ids).sum(axis=1, keepdims=True)

@@ -1,19 +1,18 @@
-"""What an attacker who knows the mechanism can find out from veiled text.
+"""Measures what an attacker who knows the mechanism can find out from veiled text.
 
-Every attack takes clean texts, veils them with a mechanism, plays an attacker who sees only the veiled ones, and
-returns how often they are right, as an `Estimate` with a confidence interval. Nothing that is returned holds words of
-a text.
+Every attack veils clean texts with a mechanism, plays an attacker who sees only the veiled texts, and returns how often
+they are right, as an `Estimate` with a confidence interval. The results hold no words of a text.
 
-- `attack_words`: optimal Bayesian inference of each word from its replacement and a public `Prior`, without context.
-- `attack_repeats`: the same from several draws of each word, as of a name that recurs or a text that is released again.
-- `attack_sentences`: the same with the words around it as context, by an `NgramModel`.
-- `attack_context`: each word by a `wordveil.Reader` of the whole release, on texts veiled here or as released.
-- `attack_vectors`: which word a released noisy vector stands for, and NADP's overlap estimate and skewness.
+- `attack_words`: optimal Bayesian inference of each word from its output and a public `Prior`, without context.
+- `attack_repeats`: the same from several draws of each word, such as a recurring name or a text released again.
+- `attack_sentences`: the same with the surrounding words as context, by an `NgramModel`.
+- `attack_context`: each word by a `wordveil.Reader` of the whole release, for texts veiled here or released before.
+- `attack_vectors`: the word behind a released noisy vector, and NADP's overlap estimate and skewness.
 
-Throughout, `mechanism` is what veils, `words` are the words of the text, and `prior` is what the attacker knows about
-words; the outputs that they see join its suspects. About `tokens` words are attacked, drawn at random, all if there are
-fewer, in whole sentences or texts where context counts. To learn a mechanism whose probabilities are not known exactly,
-the attacker veils `draws` words. All randomness comes from `entropy`, and `watch` is told how far the work is.
+In all attacks, `words` are the words of the text and `prior` is what the attacker knows about words; the outputs that
+they see join its suspects. About `tokens` words are attacked, chosen at random (in whole sentences or texts if context
+counts). If the mechanism's probabilities must be estimated, the attacker learns them from `draws` draws. All randomness
+comes from `entropy`, and `watch` is called with the progress.
 """
 
 from wordveil.attacks.context import ContextAttack, Reliability, attack_context

@@ -1,14 +1,12 @@
-"""What a reader of the whole release finds, who guesses each word from its text, the other texts and the law.
+"""Measures what a reader of the whole release finds, using each word's text, the other texts and the law.
 
 The attacker has the veiled texts, the mechanism and public knowledge. They fit a `wordveil.Reader` on the release and
-ask it, for every veiled place, how likely each word is to have stood there. What is measured is how often the likeliest
-word is the original, and whether a stated probability is one: among places given 80 to 90% about that share must be
-right.
+compute the posterior for every veiled place. This measures how often the likeliest word is the original, and whether
+the probabilities are calibrated: of the guesses stated with 80 to 90%, about that share should be right.
 
-An attacker who goes by the release alone fails in two ways, and both count as wrong here. A function word that was
-drawn passes for one that was left alone, so that nothing is looked for behind it. And a word outside the vocabulary is
-replaced by a draw that has nothing to do with it, which looks like any other: there is nothing to be found, but the
-reader may be sure of a word.
+An attacker with only the release misses two kinds of words, and both count as wrong here. A drawn function word looks
+as if it had been left alone, so they do not look behind it. And a word outside the vocabulary is replaced by an
+unrelated draw, which looks like any other, so they may be sure of a wrong word.
 """
 
 from __future__ import annotations
@@ -30,26 +28,26 @@ from wordveil.reading.priors import PriorLike
 from wordveil.stats import Estimate, Facts
 from wordveil.text import Document
 
-#: From which probability of their best guess on the attacker counts as sure.
+#: The attacker counts as sure if their best guess has at least this probability.
 SURE = 0.9
 
-_BINS = 10  # of stated probabilities
-_TOP = 25  # words whose probabilities are asked for; one beyond them counts as having none
+_BINS = 10  # bins of stated probabilities
+_TOP = 25  # words whose probabilities are used; all others count as 0
 _FEW = 5
 
 
 @dataclass(frozen=True)
 class Reliability(Facts):
-    """How often a reader is right about places to which it gives about the same probability.
+    """How often a reader is right about guesses that it states with similar probabilities.
 
     Attributes
     ----------
     low, high : float
-        Between which probabilities it gives its best guess.
+        The range of stated probabilities.
     stated : float
-        The mean of what it states; NaN if there is no such place.
+        The mean stated probability; NaN if there is no such guess.
     right : Estimate
-        How often that guess is right.
+        How often the guess is right.
     """
 
     low: float
@@ -60,10 +58,10 @@ class Reliability(Facts):
 
 @dataclass(frozen=True)
 class ContextAttack(Facts):
-    """How well words are found by a reader of the whole release.
+    """How well a reader of the whole release finds words.
 
-    All but the last six are shares of the veiled words that are in the vocabulary. Words of one text are no
-    independent trials, so intervals are those of texts.
+    All but the last six figures are shares of the veiled words that are in the vocabulary. The words of a text are not
+    independent trials, so intervals are computed over texts.
 
     Attributes
     ----------
@@ -74,13 +72,13 @@ class ContextAttack(Facts):
     releases : int
         How often each text was released.
     texts : int
-        How many texts the words are of.
+        The number of texts that the words come from.
     fitted : int
-        On how many veiled texts the reader was fitted.
+        The number of veiled texts that the reader was fitted on.
     left_out : int
-        How many texts were left out because original and veiled text do not have their words at the same places.
+        The number of texts left out because the words of original and veiled text do not align.
     frequent : int
-        How many of the first, most frequent words of the space do not count as rare.
+        The number of most frequent words of the space that do not count as rare.
     kept : Estimate
         How often the output is the original.
     alone : Estimate
@@ -90,21 +88,21 @@ class ContextAttack(Facts):
     top_five : Estimate
         How often the original is among the reader's five likeliest words.
     rare : Estimate
-        How often the reader's likeliest word is right, among words beyond the most frequent ones.
+        How often the reader's likeliest word is right, among rare words.
     missed : Estimate
-        How often the output is a function word, which the attacker takes for one left alone; they count as not found.
+        How often the output is a function word, which the attacker takes for one left alone; these count as not found.
     outside : Estimate
-        The share of the selected words that are outside the vocabulary; nobody can find them, and no other figure but
-        the next three counts them.
+        The share of the selected words that are outside the vocabulary. Nobody can find them; only the next three
+        figures count them.
     sure : Estimate
-        The share of the places that the reader reads to which it gives a probability of at least 0.9.
+        The share of the places to which the reader gives a probability of at least 0.9.
     right_when_sure : Estimate
         How often it is right about these.
     reliability : tuple of Reliability
         How often it is right, by the probability that it states.
     stayed : Estimate
-        How well the reader tells words that were released unchanged from the others, by the probability that it gives
-        to the output itself: the chance that one that stayed has the larger one (the area under the ROC curve).
+        How well the reader distinguishes words that stayed from the others by the probability that it gives to the
+        output itself: the area under the ROC curve.
     """
 
     reader: str
@@ -147,34 +145,34 @@ def attack_context(
     watch: Watch = ignore,
     **options: Any,
 ) -> ContextAttack:
-    """Read veiled texts as an attacker would, and compare with the originals.
+    """Read veiled texts as an attacker would, and compare the result with the originals.
 
-    The reader is fitted on all veiled texts; `prior` and `words` (for ``select="words"``) are as for a `Reader`, and
-    `wordveil.attacks` says what else is given.
+    The reader is fitted on all veiled texts. `prior` and `words` (for ``select="words"``) are as in `Reader`; see
+    `wordveil.attacks` for the other parameters.
 
     Parameters
     ----------
     texts : sequence of str or Document
-        The originals. They serve to tell right from wrong only: the attacker never sees them.
+        The originals. They only decide what is right; the attacker never sees them.
     veiled : sequence of str or Document, optional
-        What was released of them, in the same order; they are veiled here if it is not given.
+        Their releases, in the same order. Default: the texts are veiled here.
     kind : {"context", "population", "table", "language"}
         The kind of `Reader`.
     select : {"content", "all", "spans", "words"}
         Which words are veiled.
     frequent : int
-        How many of the most frequent words of the space do not count as rare.
+        The number of most frequent words of the space that do not count as rare.
     releases : int
-        How often each text is released, if they are veiled here; the evidence adds up.
+        How often each text is released, if it is veiled here; the evidence adds up.
     fitted : bool
-        Whether the network of the kind ``context`` is fitted on the release. If not, it reads as it comes with the
-        package, which is weaker and takes a fraction of the time.
+        Whether to fit the network of the kind ``context`` on the release. Without a fit it uses the pretrained weights,
+        which is weaker but takes a fraction of the time.
     law : Law, optional
-        The law of the mechanism, if you have it already; it then replaces `draws`.
+        The law of the mechanism, if you already have it; `draws` is then ignored.
     once : bool
-        Whether equal words of a text are drawn once, or were, as is the default of a `Veil`.
+        Whether equal words of a text are (or were) drawn once, the default of a `Veil`.
     **options
-        What else the kind of reader takes.
+        Further options of the reader.
 
     Examples
     --------
@@ -187,11 +185,11 @@ def attack_context(
     ('population', 60, True)
     """
     if isinstance(texts, (str, Document)) or isinstance(veiled, (str, Document)):
-        raise InputError("give a list of texts, even where it is one text only.")
+        raise InputError("expected a list of texts; wrap a single text in a list.")
     if tokens < 1 or frequent < 0:
         raise OptionError("tokens must be at least 1, and frequent at least 0.")
     if veiled is not None and releases != 1:
-        raise OptionError("texts that are veiled already have been released once: leave out releases.")
+        raise OptionError("releases only applies to texts that are veiled here; leave it out, or leave out veiled.")
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     if law is None:
         law = mechanism.law(Effort(column_draws=draws, seed=int(learning.generator.integers(1 << 62))))
@@ -225,7 +223,7 @@ def _counted(
     alone: NDArray[np.int64],
     **facts: Any,
 ) -> ContextAttack:
-    """Compare what was read of the chosen texts with their originals."""
+    """Compare the reading of the chosen texts with their originals."""
     where = np.isin(pair.originals.texts, chosen)
     clean, kinds = pair.originals.ids[where], pair.originals.kinds[where]
     text, read = places.texts, places.veiled
@@ -245,7 +243,7 @@ def _counted(
     sure = is_read & (surest >= SURE)
     itself = np.zeros(len(clean))
     itself[read] = (chances * (words == places.ids[read][:, None])).sum(axis=1)
-    told = is_read & is_word
+    judged = is_read & is_word
     frequent = int(facts["frequent"])
     return ContextAttack(
         **facts,
@@ -263,14 +261,14 @@ def _counted(
         sure=share(sure, is_read),
         right_when_sure=share(hits["in_context"], sure),
         reliability=_reliability(surest[is_read], hits["in_context"][is_read], text[is_read]),
-        stayed=Estimate.area_within(itself[told], hits["kept"][told], text[told]),
+        stayed=Estimate.area_within(itself[judged], hits["kept"][judged], text[judged]),
     )
 
 
 def _reliability(
     stated: NDArray[np.float64], right: NDArray[np.bool_], text: NDArray[np.int64]
 ) -> tuple[Reliability, ...]:
-    """Sort places by the probability stated for them."""
+    """Group places into bins of stated probability."""
     which = np.minimum((stated * _BINS).astype(np.int64), _BINS - 1)
     found = []
     for number in range(_BINS):

@@ -1,4 +1,4 @@
-"""Plots of what attacks found; they need matplotlib (the extra ``plots``)."""
+"""Plots of attacks; they need matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw_rates(along: Sequence[float], curves: Mapping[str, Sequence[Estimate]], title: str, axis: str = "ε") -> Figure:
-    """Draw how success grows with ε, or with something else, with its intervals."""
+    """Plot success over ε, or over something else, with confidence intervals."""
     figure = new_figure(6.0, 4.0)
     _rates(figure.add_subplot(), along, curves, title, axis)
     return figure
@@ -29,7 +29,7 @@ def _rates(axes: Axes, along: Sequence[float], curves: Mapping[str, Sequence[Est
 
 
 def _curve(axes: Axes, points: Sequence[tuple[float, Estimate]], name: str) -> None:
-    """Draw one curve with its intervals."""
+    """Plot one curve with its intervals."""
     reach = [
         [max(0.0, rate.value - rate.low) for _, rate in points],
         [max(0.0, rate.high - rate.value) for _, rate in points],
@@ -44,7 +44,7 @@ def _finish(axes: Axes, title: str, axis: str) -> None:
 
 
 def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], title: str) -> Figure:
-    """Draw what a reader finds at each ε, and beside it how often it is right by what it states."""
+    """Plot what a reader finds at each ε, beside how often it is right for each stated probability."""
     figure = new_figure(10.0, 4.0)
     success, reliability = figure.subplots(1, 2)
     labels = {"the output itself": "kept", "one word at a time": "alone", f"reader: {attacks[0].reader}": "in_context"}
@@ -61,7 +61,7 @@ def draw_context(epsilons: Sequence[float], attacks: Sequence[ContextAttack], ti
 
 
 def draw_overlaps(epsilons: Sequence[float], attacks: Sequence[VectorAttack], title: str) -> Figure:
-    """Draw how the overlap estimates of the words are spread at each ε (Figure 4 of the NADP paper)."""
+    """Plot histograms of the words' overlap estimates at each ε (Figure 4 of the NADP paper)."""
     figure = new_figure(6.0, 1.4 * len(attacks) + 1.0)
     for place, (epsilon, found) in enumerate(zip(epsilons, attacks, strict=True)):
         axes = figure.add_subplot(len(attacks), 1, place + 1)

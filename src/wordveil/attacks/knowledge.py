@@ -1,4 +1,4 @@
-"""What an attacker starts from: the words of texts as a veil sees them, and a prior over the originals."""
+"""What an attacker starts from: the words of texts as the veil sees them, and a prior over the originals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wordveil.text import stop_words
 from wordveil.text.tokens import lookup_key
 
 _SENTENCE_END = regex.compile(r"(?<=[.!?…][\p{Pe}\p{Pf}\"']*)\s+")
-_SMOOTHING = 0.5  # a word that the reference lacks counts as half an occurrence (Krichevsky & Trofimov)
+_SMOOTHING = 0.5  # occurrences added to every word's count (Krichevsky & Trofimov)
 
 
 def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "content") -> Words:
@@ -28,7 +28,7 @@ def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "conten
     Parameters
     ----------
     texts : iterable of str
-        The texts; one line or sentence each if sentences are to be attacked.
+        The texts; to attack sentences, one line or sentence each.
     vocabulary : Vocabulary
         The words of the mechanism's space.
     select : {"content", "all"}
@@ -44,7 +44,7 @@ def words_of(texts: Iterable[str], vocabulary: Vocabulary, select: str = "conten
 
 
 def sentences_of(text: str) -> list[str]:
-    """Split a text where a sentence seems to end: after a full stop, question or exclamation mark and a space.
+    """Split a text into sentences: after a full stop, question or exclamation mark followed by a space.
 
     Examples
     --------
@@ -56,21 +56,21 @@ def sentences_of(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Guesses(Facts):
-    """What is measured of every attack that guesses words from their replacements.
+    """The figures of every attack that guesses words from their outputs.
 
     Attributes
     ----------
     prior : str
         What the attacker knew about words beforehand.
     exact : bool
-        Whether the guesses are the best possible; otherwise they were learnt from draws, and better ones may exist.
+        Whether the guesses are the best possible. If not, they were learnt from draws, and better ones may exist.
     suspects : int
-        Among how many words the original was looked for.
+        The number of words among which the original was looked for.
     beyond : Estimate
-        The share of the words that are not among the suspects, so that no guess can be right: more suspects can gain
-        no more than this.
+        The share of the originals that are not among the suspects, so that no guess can be right. More suspects would
+        raise success by at most this.
     blind : Estimate
-        How often the likeliest word of the prior is right, without seeing anything.
+        How often the likeliest word of the prior is right, without seeing an output.
     """
 
     prior: str
@@ -82,16 +82,16 @@ class Guesses(Facts):
 
 @dataclass(frozen=True)
 class Prior:
-    """What an attacker believes about a word before seeing its replacement, from public knowledge.
+    """What an attacker believes about a word before seeing its output, from public knowledge.
 
     Attributes
     ----------
     name : str
-        Where the beliefs come from.
+        The source of the beliefs.
     ids : array of int
-        The suspects: the words that are thought possible, in the order of the vocabulary.
+        The suspects: the words considered possible, in the order of the vocabulary.
     everywhere : array of float
-        The logarithm of the weight of every word of the vocabulary; -inf for words that a veil never replaces.
+        The log weight of every word of the vocabulary; -inf for words that a veil never replaces.
     """
 
     name: str
@@ -105,13 +105,13 @@ class Prior:
         Parameters
         ----------
         name : {"uniform", "frequency"}
-            All words alike, or by the Zipf-Mandelbrot law of a word's rank in the vocabulary.
+            All words alike, or the Zipf-Mandelbrot law of a word's rank in the vocabulary.
         space : Space
             The words.
         words : int, optional
-            How many suspects; all words by default.
+            The number of suspects. Default: all words.
         select : {"content", "all"}
-            Which words the veil replaces: a function word that it leaves alone is no suspect.
+            Which words the veil replaces; function words that it leaves alone are not suspects.
         """
         if name not in ("uniform", "frequency"):
             raise OptionError("prior must be uniform or frequency.")
@@ -125,7 +125,7 @@ class Prior:
     def of(cls, reference: Words, space: Space, words: int | None = None) -> Prior:
         """Make a prior from how often the words that a veil replaces occur in a public reference text.
 
-        A word that the reference has, but that a veil leaves alone wherever it occurs, is no suspect.
+        A word that the veil leaves alone everywhere in the reference is not a suspect.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Prior:
         space : Space
             The words.
         words : int, optional
-            How many suspects, the most frequent ones; all words by default.
+            The number of suspects, the most frequent words. Default: all words.
         """
         hidden = np.bincount(reference.ids[reference.targets], minlength=len(space))
         there = np.bincount(reference.ids[reference.ids != OUTSIDE], minlength=len(space))[: len(space)]
@@ -149,11 +149,11 @@ class Prior:
         order = np.argsort(-logs, kind="stable")
         ids = np.sort(order[np.isfinite(logs[order])][:words]).astype(np.int64)
         if not ids.size:
-            raise InputError("there are no suspects: a veil would replace none of the known words.")
+            raise InputError("there are no suspects: a veil would not replace any of the known words.")
         return cls(name, ids, logs)
 
     def including(self, ids: NDArray[np.int64]) -> Prior:
-        """Return the same beliefs with more suspects, since an output may be its own original."""
+        """Return the same beliefs with more suspects; an output may be its own original."""
         possible = ids[np.isfinite(self.everywhere[ids])]
         return Prior(self.name, np.union1d(self.ids, possible), self.everywhere)
 

@@ -1,6 +1,6 @@
-"""Originals beside their releases, word by word; the texts are veiled here, or were released by somebody else.
+"""Pairs originals with their releases, word by word, for texts veiled here or released before.
 
-Both are cut by the code of the veil, and each word is compared with the word at the same place in the other.
+Both are cut by the code of the veil, and each word is compared with the word at the same place of the other text.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from wordveil.text import Document, Veil
 
 Text = str | Document
 
-_UNFIT = 0.1  # of the texts, above which originals and veiled texts are not of one another
-_ENOUGH = 50  # words that all stayed, to be no chance
-_STRANGE = 0.05  # of the outputs, above which they are not of this space
+_UNFIT = 0.1  # the share of mismatched texts above which originals and veiled texts do not belong together
+_ENOUGH = 50  # words that all stayed, so that it cannot be chance
+_STRANGE = 0.05  # the share of outputs outside the vocabulary above which the release used another space
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Originals with what was released of them."""
+    """Originals with their releases."""
 
-    originals: Places  # the words of the originals; `VEILED` are those that the mechanism has replaced
-    releases: tuple[list[Text], ...]  # what was released of each original, once or more often
-    left_out: int  # texts whose words do not stand at the same places, as where words were dropped
+    originals: Places  # the words of the originals; those that the mechanism replaced are `VEILED`
+    releases: tuple[list[Text], ...]  # one or more releases of each original
+    left_out: int  # texts left out because their words do not align, for example because words were dropped
 
     def __len__(self) -> int:
         """Return the number of texts."""
         return len(self.originals)
 
     def sample(self, tokens: int, entropy: Entropy) -> NDArray[np.int64]:
-        """Choose texts at random until they have this many words to find, or all of them."""
+        """Choose texts at random until they have `tokens` words to find, or all texts."""
         to_find = np.bincount(self.originals.texts, weights=self.originals.kinds == VEILED, minlength=len(self)).astype(
             np.int64
         )
@@ -47,7 +47,7 @@ class Pair:
         return np.sort(order[: int(np.searchsorted(np.cumsum(to_find[order]), tokens)) + 1])
 
     def others(self, chosen: Iterable[int]) -> list[list[Text]] | None:
-        """Return the further releases of some texts; None if there is but one."""
+        """Return the further releases of some texts; None if there is only one release."""
         return [[texts[one] for texts in self.releases[1:]] for one in chosen] if len(self.releases) > 1 else None
 
 
@@ -61,7 +61,7 @@ def veil_texts(
     releases: int = 1,
     once: bool = True,
 ) -> Pair:
-    """Veil originals, once or several times."""
+    """Veil originals once or several times."""
     if releases < 1:
         raise OptionError("releases must be at least 1.")
     cutter = Cutter(mechanism.space.vocabulary, select, words)
@@ -83,7 +83,7 @@ def veil_texts(
 
 
 def pair_texts(reader: Reader, texts: Sequence[Text], veiled: Sequence[Text]) -> Pair:
-    """Compare originals with texts that were released before; refuse texts that do not belong together."""
+    """Pair originals with texts that were released before; raise an InputError if they do not belong together."""
     if len(texts) != len(veiled):
         raise InputError(
             f"there are {len(texts):,} originals but {len(veiled):,} veiled texts: give the same records in the same "
@@ -92,9 +92,9 @@ def pair_texts(reader: Reader, texts: Sequence[Text], veiled: Sequence[Text]) ->
     pair = _paired(reader.cutter, texts, [list(veiled)])
     if pair.left_out > _UNFIT * len(texts):
         raise InputError(
-            f"the veiled texts do not fit the originals: {pair.left_out:,} of {len(texts):,} have another number of "
-            "words, or differ in words that this selection leaves alone. Give the same records in the same order, and "
-            "the selection that they were veiled with."
+            f"the veiled texts do not match the originals: {pair.left_out:,} of {len(texts):,} have a different number "
+            "of words, or differ in words that this selection leaves alone. Give the same records in the same order, "
+            "and the selection that they were veiled with."
         )
     drawn, hidden = reader.cutter.cut(pair.releases[0]), pair.originals.kinds == VEILED
     stayed = (drawn.ids == pair.originals.ids)[hidden]
@@ -103,12 +103,12 @@ def pair_texts(reader: Reader, texts: Sequence[Text], veiled: Sequence[Text]) ->
     function = np.isin(pair.originals.ids[hidden], _function_words(reader))
     if function.sum() >= _ENOUGH and stayed[function].all():
         raise InputError(
-            "every function word is as it was, so the release has left them alone: set select to content, not all."
+            "every function word stayed, so the release has left them alone: set select to content, not all."
         )
     if (drawn.kinds[hidden] == UNKNOWN).mean() > _STRANGE:
         raise InputError(
-            "known words were replaced by words that this space does not have, so the texts were drawn "
-            "from another space; give the space of the release."
+            "many words were replaced by words that this space does not have, so the texts were veiled with another "
+            "space; give the space of the release."
         )
     return pair
 
@@ -118,9 +118,9 @@ def _function_words(reader: Reader) -> NDArray[np.int64]:
 
 
 def _paired(cutter: Cutter, originals: Sequence[Text], releases: Sequence[list[Text]]) -> Pair:
-    """Keep the texts whose words stand at the same places in the original and in every release of it.
+    """Keep the texts whose words align in the original and in all its releases.
 
-    Where identifiers were replaced by placeholders, each is one place; where they were veiled, it is its words.
+    An identifier counts as one place if it was replaced by a placeholder, and as its words if it was veiled.
     """
     pair = _aligned(cutter, originals, releases, whole=True)
     if pair.left_out:
@@ -135,7 +135,7 @@ def _aligned(cutter: Cutter, originals: Sequence[Text], releases: Sequence[list[
     for release in releases:
         drawn = cutter.cut(release)
         fits &= np.diff(clean.starts) == np.diff(drawn.starts)
-        # Compared by text, since one of another length moves all that follow.
+        # Compared text by text, because a text of another length shifts all that follow.
         for text in np.flatnonzero(fits).tolist():
             here, there = (slice(*places.starts[text : text + 2]) for places in (clean, drawn))
             alone = clean.kinds[here] == LEFT_ALONE

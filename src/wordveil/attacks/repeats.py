@@ -1,7 +1,7 @@
-"""What repetition gives away about a word that is drawn several times.
+"""Measures what repetition reveals about a word that is drawn several times.
 
-Every draw of a word is fresh evidence about it. An attacker who knows that some outputs stand for the same word, the
-name of a person in their record or a place of a text that was released again, multiplies what each of them says:
+Every draw of a word is fresh evidence about it. Suppose an attacker knows that several outputs stand for the same word,
+such as a person's name in their record, or a place of a text that was released again. They multiply the evidence:
 ``Pr[w|y₁…yₙ] ∝ π(w)·Πᵢ Pr[M(w)=yᵢ]``. They ignore context.
 """
 
@@ -29,28 +29,28 @@ from wordveil.stats import Estimate, Facts
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-#: How often words are drawn if nothing else is asked for.
+#: The default numbers of draws.
 TIMES = (1, 2, 3, 5, 10)
 
-_MOST = 100  # draws of a word; with any ε worth using, far fewer find it
+_MOST = 100  # draws of a word; at any useful ε, far fewer are enough to find it
 _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
-_CELLS = 1 << 21  # beliefs that one thread works on
+_CELLS = 1 << 21  # beliefs per thread and block
 
 
 @dataclass(frozen=True)
 class Repeat(Facts):
-    """What an attacker finds who has seen several draws of a word.
+    """What an attacker finds after several draws of a word.
 
     Attributes
     ----------
     times : int
-        How many draws of each word they have seen.
+        The number of draws of each word.
     found : Estimate
         How often the likeliest word is right.
     sure : Estimate
         How often they give it a probability of at least 0.9.
     right_when_sure : Estimate
-        How often it is right then; no value where they are never so sure.
+        How often it is right then; no value if they are never so sure.
     """
 
     times: int
@@ -61,25 +61,25 @@ class Repeat(Facts):
 
 @dataclass(frozen=True)
 class RepeatAttack(Guesses):
-    """How well words are guessed that are drawn several times; the first figures are those of all `Guesses`.
+    """How well words are guessed that are drawn several times; see also `Guesses`.
 
     Attributes
     ----------
     uncertainty : float
         How many bits there are to learn about a word: the entropy of the prior.
     revealed : Estimate
-        How many of them one output reveals, on average; a lower bound where the mechanism was learnt from draws.
+        How many of these bits one output reveals on average; a lower bound if the mechanism was learnt from draws.
     words : tuple of Repeat
-        For each number of draws, what is found of words of the text, or of the prior if there is no text: what a text
-        that is released that many times gives away.
+        For each number of draws, how often words of the text (or of the prior, without a text) are found: what a text
+        reveals if it is released that many times.
     names : tuple of Repeat
-        The same of the words that recur in a record, each counted once for a record, like the name of a person; empty
-        if there are none.
+        The same for words that recur in a record, such as a person's name, each counted once per record; empty if there
+        are none.
     linked : Estimate
-        How often such a word is found in a single release, if the attacker knows at which places of the record it
-        stands: from as many draws as it has places there, but no more than the largest number of draws asked for.
+        How often such a recurring word is found in a single release, if the attacker knows its places in the record.
+        They use one draw per place, up to the largest number of draws.
     places : float
-        At how many places of its record such a word stands on average; NaN if there are none.
+        The mean number of places of such a word in its record; NaN if there are none.
     """
 
     uncertainty: float
@@ -102,17 +102,17 @@ def attack_repeats(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> RepeatAttack:
-    """Veil words several times and guess each of them from all its replacements together.
+    """Veil words several times and guess each of them from all its outputs together.
 
-    `words` are those of some records, of one text or of all texts of a person each; None to draw words from the prior.
-    So many words that recur are attacked besides. `wordveil.attacks` says what else is given.
+    `words` are those of records: single texts, or all texts of a person. With None, words are drawn from the prior.
+    Besides `tokens` words, as many recurring words are attacked. See `wordveil.attacks` for the other parameters.
 
     Parameters
     ----------
     times : sequence of int
-        The numbers of draws to look at, from 1 to 100.
+        The numbers of draws, from 1 to 100.
     law : Law, optional
-        The law of the mechanism, if you have it already; it then replaces `draws`.
+        The law of the mechanism, if you already have it; `draws` is then ignored.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def attack_repeats(
 
 
 class _Targets(NamedTuple):
-    """Words to be drawn several times: what each is, whose record it is of, and at how many places it stands there."""
+    """Words to draw several times: their ids, their records, and their numbers of places there."""
 
     ids: NDArray[np.int64]
     record: NDArray[np.int64]
@@ -179,13 +179,13 @@ class _Targets(NamedTuple):
 
     @classmethod
     def of_text(cls, words: Words, count: int, entropy: Entropy) -> _Targets:
-        """Choose places of the records."""
+        """Choose places of the records at random."""
         chosen = words.sample_targets(count, entropy)
         return cls(words.ids[chosen], words.text[chosen], np.ones(len(chosen), dtype=np.int64))
 
     @classmethod
     def recurring(cls, words: Words, count: int, entropy: Entropy) -> _Targets:
-        """Choose among the words that stand at more than one place of a record."""
+        """Choose among the words that have more than one place in a record."""
         pairs = np.stack([words.text[words.targets], words.ids[words.targets]])
         (record, ids), places = np.unique(pairs, axis=1, return_counts=True)
         chosen = np.sort(entropy.generator.permutation(np.flatnonzero(places > 1))[:count])
@@ -195,16 +195,16 @@ class _Targets(NamedTuple):
 def _follow(
     law: Law, prior: Prior, outputs: NDArray[np.int64], steps: NDArray[np.int64], watch: Watch
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best guess of each word after each of some numbers of draws, and how likely it is then thought to be.
+    """Return the best guess of each word after each number of draws, and its posterior probability.
 
-    `outputs` has a row of draws for each word, and `steps` are the numbers of draws, in order.
+    `outputs` has one row of draws per word, and `steps` are the numbers of draws in ascending order.
     """
     guesses, surest = np.empty((len(outputs), len(steps)), dtype=np.int64), np.empty((len(outputs), len(steps)))
     parts = list(blocks(len(outputs), max(1, _COLUMNS // (outputs.shape[1] * len(prior.ids)))))
     for number, part in enumerate(parts):
-        told = within(watch, number / len(parts), (number + 1) / len(parts))
+        part_watch = within(watch, number / len(parts), (number + 1) / len(parts))
         seen, row = np.unique(outputs[part], return_inverse=True)
-        table = law.log_columns(seen, prior.ids, prior=np.exp(prior.logs), watch=within(told, 0.0, 0.7))
+        table = law.log_columns(seen, prior.ids, prior=np.exp(prior.logs), watch=within(part_watch, 0.0, 0.7))
         rows = row.reshape(-1, outputs.shape[1])
 
         def add_up(some: slice, start: int = part.start, table: Floats = table, rows: Ids = rows) -> None:
@@ -216,7 +216,7 @@ def _follow(
                 drawn = step
                 best = belief.argmax(axis=1)
                 top = np.take_along_axis(belief, best[:, None], axis=1)
-                # No suspect could have given all of these: the original is none of them, and any guess is as good.
+                # No suspect could have given all these outputs, so the original is not among the suspects.
                 lost = ~np.isfinite(top[:, 0])
                 guesses[here, place] = prior.ids[np.where(lost, prior.logs.argmax(), best)]
                 with np.errstate(invalid="ignore"):
@@ -224,14 +224,14 @@ def _follow(
                 surest[here, place] = np.where(lost, 0.0, 1.0 / sums)
 
         mine = list(blocks(len(rows), max(1, _CELLS // len(prior.ids))))
-        run_watched(add_up, mine, "adding up the evidence", within(told, 0.7, 1.0))
+        run_watched(add_up, mine, "adding up the evidence", within(part_watch, 0.7, 1.0))
     return guesses, surest
 
 
 def _repeats(
     right: NDArray[np.bool_], surest: Floats, asked: NDArray[np.int64], times: list[int], record: NDArray[np.int64]
 ) -> tuple[Repeat, ...]:
-    """Sum up what was found after each number of draws; nothing where there was nothing to find."""
+    """Return the figures for each number of draws; empty if there were no words to find."""
     if not len(right):
         return ()
     found = []

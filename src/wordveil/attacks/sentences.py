@@ -1,4 +1,4 @@
-"""Inference of the words of a sentence, with the words around each as context."""
+"""Inference of the words of a sentence, using the other words as context."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wordveil.reading.places import Words, nothing_to_find
 from wordveil.stats import Estimate, plain
 from wordveil.text import Once
 
-_LONGEST = 64  # words of a stretch that are decoded together; a longer one is cut
+_LONGEST = 64  # words decoded together; longer stretches are cut
 
 
 @dataclass(frozen=True)
@@ -32,24 +32,23 @@ class SentenceAttack:
     exact : bool
         Whether the mechanism's exact probabilities were used.
     suspects : int
-        Among how many words the originals were looked for.
+        The number of words among which the originals were looked for.
     kept : Estimate
         How often the output is the original.
     alone : Estimate
         How often the likeliest word is right without context, knowing the same word frequencies.
     in_context : Estimate
-        How often the likeliest word at each place is right, all others summed out.
+        How often the word with the largest marginal posterior is right.
     as_a_whole : Estimate
         How often the words of the likeliest stretch are right.
     whole_stretches : Estimate
         How often a whole stretch is right, among those with at least two hidden words.
     held : Estimate
         The share of the exact bigram posterior that the trigram model's candidates hold; 1 for a bigram model, which
-        looks at all words.
+        considers all words.
     records : array of shape (records, 3)
-        For each record, how many hidden words were looked for, and how many of them are guessed right without context
-        and with it. The same texts, seed and number of tokens give the same records, so that two attacks can be
-        compared.
+        For each record, the number of hidden words, and how many of them are guessed right without and with context.
+        The same texts, seed and number of tokens give the same records, so that two attacks can be compared.
     """
 
     order: int
@@ -82,21 +81,21 @@ def attack_sentences(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> SentenceAttack:
-    """Veil records and guess the words of each stretch of them together.
+    """Veil records and guess the words of each stretch together.
 
-    Words that the veil leaves alone are known to the attacker, as context. A word outside the vocabulary ends a
-    stretch. Where equal words of a record are drawn once, the attacker knows which are equal, as the promise has it:
-    such a word has one draw, and all that is around its places. `wordveil.attacks` says what else is given; the
-    probabilities of `prior` are those of the guess without context.
+    The attacker knows the words that the veil leaves alone, as context. A word outside the vocabulary ends a stretch.
+    If equal words of a record are drawn once, the attacker knows which words are equal, as the guarantee assumes: such
+    a word has one draw, and the context of all its places. The guess without context uses `prior`. See
+    `wordveil.attacks` for the other parameters.
 
     Parameters
     ----------
     model : NgramModel
         What the attacker knows about the language.
     order : {2, 3}
-        Bigrams, over the whole vocabulary, or trigrams, among candidates.
+        2 for bigrams, over the whole vocabulary; 3 for trigrams, over candidates.
     candidates : int
-        How many candidates each place has with trigrams.
+        The number of candidates per place, for trigrams.
     once : bool
         Whether equal words of a record are drawn once.
     """
@@ -160,21 +159,21 @@ def attack_sentences(
 
 
 class _Shared:
-    """Puts together what is around the places of a record that show the same draw.
+    """Combines the contexts of the places of a record that show the same draw.
 
-    A place is believed to hold w by ``Pr[y|w]·c(w)``, where c is what its context says, w's frequency included. For n
-    places with one draw that is ``Pr[y|w]·Πᵢ cᵢ(w)/π(w)ⁿ⁻¹``.
+    The belief in w at one place is ``Pr[y|w]·c(w)``, where c is the evidence of its context, including w's frequency.
+    For n places with one draw it is ``Pr[y|w]·Πᵢ cᵢ(w)/π(w)ⁿ⁻¹``.
     """
 
     def __init__(self, draw: NDArray[np.int64], places: NDArray[np.int64], frequency: NDArray[np.float64]) -> None:
         self._draw, self._places, self._frequency = draw, places, frequency
         self._sums: dict[int, NDArray[np.float64]] = {}
         self._seen: dict[int, list[int]] = {}
-        #: The likeliest word at each place whose draw shows at others, too.
+        #: The likeliest word at each place that shares its draw with others.
         self.guesses: dict[int, int] = {}
 
     def add(self, first: int, belief: NDArray[np.float64], likely: NDArray[np.float64]) -> None:
-        """Take what is believed of the places of a stretch, which follow one another from the first on."""
+        """Add the beliefs about the places of a stretch, numbered consecutively from `first`."""
         for place, (believed, own) in enumerate(zip(belief, likely, strict=True), first):
             draw = int(self._draw[place])
             if self._places[draw] < 2:
@@ -192,7 +191,7 @@ class _Shared:
 
 
 def _choose(words: Words, tokens: int, entropy: Entropy) -> list[slice]:
-    """Choose records at random until they have enough hidden words, and return their stretches."""
+    """Choose records at random until they have `tokens` hidden words, and return their stretches."""
     stretches = [
         slice(start, min(start + _LONGEST, run.stop))
         for run in words.runs()

@@ -1,7 +1,7 @@
-"""Which words released noisy vectors stand for.
+"""Recovers words from released noisy vectors.
 
-For noise of one scale in all directions that is the same for every word, and words that are all equally likely, the
-nearest word is the best guess there is.
+If the noise is isotropic and the same for every word, and all words are equally likely, the nearest word is the best
+possible guess.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _CELLS = 1 << 25
 
 @dataclass(frozen=True)
 class VectorAttack:
-    """How well released vectors are turned back into words.
+    """How well words are recovered from released vectors.
 
     Attributes
     ----------
     nearest : Estimate
         How often the nearest word is the original.
     among : Estimate
-        How often the original is among the nearest words.
+        How often the original is among the `neighbours` nearest words.
     neighbours : int
-        Among how many.
+        The number of nearest words.
     overlap : Estimate
-        NADP's estimate of ``p(x|M(x))``: the words near the original that are also near the noisy vector, as a share
-        of those near either.
+        NADP's estimate of ``p(x|M(x))``: the words near both the original and the noisy vector, as a share of those
+        near either.
     skewness : Estimate
-        The skewness of these estimates over the words: above 0 where a few words are found much more easily than most.
-        NaN where all are the same.
+        The skewness of these estimates over the words: above 0 if a few words are found much more easily than most,
+        NaN if all are equal.
     overlaps : array of float
-        The estimate for each word, for drawing.
+        The estimate for each word, for plots.
     """
 
     nearest: Estimate
@@ -54,7 +54,7 @@ class VectorAttack:
     overlaps: NDArray[np.float64]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain values, without those of single words."""
+        """Return the figures as plain values, without `overlaps`."""
         return plain({name: value for name, value in vars(self).items() if name != "overlaps"})
 
 
@@ -66,14 +66,17 @@ def attack_vectors(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> VectorAttack:
-    """Release one noisy vector for each of some words (`ids`) and look for their originals.
-
-    A mechanism that draws words without noisy vectors is refused.
+    """Release one noisy vector for each of the words `ids`, and try to recover the words.
 
     Parameters
     ----------
     neighbours : int
-        How many nearest words to look at.
+        The number of nearest words to look at.
+
+    Raises
+    ------
+    OptionError
+        If the mechanism draws words without noisy vectors.
     """
     points = mechanism.perturb(np.asarray(ids), entropy or Entropy())
     return attack_released(mechanism.space, ids, points, neighbours=neighbours, watch=watch)
@@ -82,7 +85,7 @@ def attack_vectors(
 def attack_released(
     space: PointSpace, ids: Ids, points: Points, *, neighbours: int = 10, watch: Watch = ignore
 ) -> VectorAttack:
-    """Look for the originals (`ids`) of released vectors.
+    """Try to recover the originals `ids` of released vectors.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def attack_released(
     points : array of shape (words, dimension)
         The released vectors.
     neighbours : int
-        How many nearest words to look at; a word counts as the nearest to itself.
+        The number of nearest words to look at; the nearest word to a word is itself.
     """
     ids = np.asarray(ids, dtype=np.int64)
     if len(ids) != len(points) or not len(ids):

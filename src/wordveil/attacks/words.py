@@ -1,8 +1,8 @@
 """Optimal Bayesian inference, one word at a time.
 
 The attacker knows the mechanism and a public prior. From an output ``y`` they compute the posterior ``Pr[w|y] ∝
-π(w)·Pr[M(w)=y]`` and make two guesses: the likeliest word, which is right most often, and the word of least expected
-distance from the original, which is nearest on average. They ignore context; `attack_sentences` uses it.
+π(w)·Pr[M(w)=y]`` and make two guesses: the likeliest word, which is right most often, and the word with the least
+expected distance from the original, which is nearest on average. They ignore context; `attack_sentences` uses it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLUMNS = 1 << 27  # entries of a table of outputs and suspects: 1 GiB
 
 @dataclass(frozen=True)
 class WordAttack(Guesses):
-    """How well words are guessed one at a time, without context; the first figures are those of all `Guesses`.
+    """How well words are guessed one at a time, without context; see also `Guesses`.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class WordAttack(Guesses):
     best : Estimate
         How often the likeliest word is right.
     central : Estimate
-        How often the word of least expected distance is right.
+        How often the word with the least expected distance is right.
     kept_distance, best_distance, central_distance : Estimate
-        How far the output and the two guesses are from the original, on average.
+        The mean distance of the output and of the two guesses from the original.
     unit : str
-        One unit of the distance.
+        The unit of the distance.
     """
 
     kept: Estimate
@@ -65,9 +65,9 @@ def attack_words(
     entropy: Entropy | None = None,
     watch: Watch = ignore,
 ) -> WordAttack:
-    """Veil words of a text, equal ones of a record `once`, and guess each of them from its replacement.
+    """Veil words of a text and guess each of them from its output.
 
-    `wordveil.attacks` says what else is given.
+    With `once`, equal words of a record are drawn once. See `wordveil.attacks` for the other parameters.
     """
     learning, veiling, choosing = (entropy or Entropy()).spawn(3)
     places = words.sample_targets(tokens, choosing)
@@ -99,7 +99,7 @@ def attack_words(
 def _guesses(
     law: Law, space: Space, prior: Prior, outputs: NDArray[np.int64], watch: Watch
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the likeliest suspect and the one of least expected distance, for each output."""
+    """Return the likeliest suspect and the one with the least expected distance, for each output."""
     best, central = np.empty(len(outputs), dtype=np.int64), np.empty(len(outputs), dtype=np.int64)
     for part in blocks(len(outputs), max(1, _COLUMNS // len(prior.ids))):
         belief = law.log_columns(outputs[part], prior.ids, prior=np.exp(prior.logs), watch=watch)
@@ -115,7 +115,7 @@ def _guesses(
 def _least_distance(
     space: Space, suspects: NDArray[np.int64], belief: NDArray[np.float64], watch: Watch
 ) -> NDArray[np.int64]:
-    """Return which suspect has the least expected distance from the original, for each row of beliefs."""
+    """Return the index of the suspect with the least expected distance from the original, for each row of beliefs."""
     parts = list(blocks(len(suspects), max(1, _CELLS // len(space))))
     light = belief.T.astype(np.float32)
 
@@ -131,7 +131,7 @@ def _least_distance(
 def _distances(
     space: Space, originals: NDArray[np.int64], guesses: dict[str, NDArray[np.int64]]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return how far each guess is from its original."""
+    """Return the distance of each guess from its original."""
     found = {name: np.empty(len(originals)) for name in guesses}
     distinct, place = np.unique(originals, return_inverse=True)
     for part in blocks(len(distinct), max(1, _CELLS // len(space))):

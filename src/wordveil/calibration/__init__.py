@@ -1,8 +1,8 @@
-"""What an ε means for a mechanism on a space, and which ε to choose.
+"""Finds out what an ε means for a mechanism on a space, and which ε to choose.
 
-Throughout, `make` makes the mechanism for an ε (see `maker`), `space` is the one it was asked for on, which says what
-words are similar, and `effort` how much to measure. A `meter` measures the mechanism, a `span` is where to look for an
-ε first, `by` is one of `MATCHED`, and `watch` is told how far long work is.
+In all functions, `make` makes the mechanism for an ε (see `maker`), `space` is the space you asked for, which defines
+which words are similar, and `effort` is how much to measure. A `meter` measures the mechanism, a `span` is where to
+start the search for an ε, `by` is one of `MATCHED`, and `watch` is called with the progress of long work.
 """
 
 from wordveil._mechanisms.attackers import Figure, OnProse, strongest

@@ -1,4 +1,4 @@
-"""A whole calibration: figures at several ε, the answer to targets, examples, and advice."""
+"""A whole calibration: figures at several ε, answers to targets, examples, and advice."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from wordveil.errors import InputError
 from wordveil.noise import Entropy
 from wordveil.stats import Estimate
 
-#: What is looked for if nothing else is: the strongest attacker at hand guesses at most one word in ten.
+#: The default target: the strongest known attacker guesses at most one word in ten.
 DEFAULT_TARGET = Target("attacker", 0.1)
 
-#: Attacks texts veiled by a mechanism, and returns the share of the words that were guessed.
+#: Attacks texts veiled by a mechanism, and returns the share of the words that are guessed.
 Attack: TypeAlias = Callable[[Mechanism[Any]], Estimate]
 
 _READER = "an attacker who reads words in context"
 _POINTS = 10
 _SHOWN = 4
-# The words of the WSDM paper's Table 1, and others where a vocabulary lacks them.
+# The words of the WSDM paper's Table 1, and further ones in case a vocabulary lacks them.
 _EXAMPLES = ("encryption", "hockey", "spacecraft", "hospital", "london")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The largest ε that meets a target; 0 if none does, infinity if all do."""
+    """The largest ε that meets a target: 0 if none does, infinity if all do."""
 
     target: Target
     epsilon: float
@@ -42,20 +42,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a calibration found.
+    """The result of a calibration.
 
     Attributes
     ----------
     meter : Meter
-        What measured it.
+        The meter that measured it.
     measurements : list of Measurement
         The figures at each ε, smallest first.
     answers : list of Answer
-        The ε for each target.
+        The largest ε for each target.
     recommended : float or None
-        The largest ε that meets every target; None without targets or where none can be met.
+        The largest ε that meets every target; None without targets, or if not all can be met.
     examples : dict
-        For each ε, some words and what came out of each in a few draws.
+        For each ε, some words with a few draws of each.
     """
 
     meter: Meter
@@ -65,11 +65,11 @@ class Calibration:
     examples: dict[float, dict[str, list[str]]]
 
     def at(self, epsilon: float) -> Measurement:
-        """Return the figures at one of the ε."""
+        """Return the figures at one of the measured ε."""
         return next(found for found in self.measurements if found.epsilon == epsilon)
 
     def advice(self) -> list[str]:
-        """Say in plain words what to do."""
+        """Return sentences that say which ε to choose, and why."""
         measured = None if self.recommended is None else self.at(self.recommended)
         answers = [(answer.target, answer.epsilon) for answer in self.answers]
         return advice(answers, measured, self.meter.vocabulary, self.meter.effort.draws)
@@ -119,22 +119,22 @@ def calibrate(
     points: int = _POINTS,
     attack: Attack | None = None,
 ) -> Calibration:
-    """Find out what ε means for a mechanism, and which ε meets some targets.
+    """Find out what ε means for a mechanism, and which ε meets targets.
 
     Parameters
     ----------
     epsilons : sequence of float
-        The ε to look at; if none is given, some between changing nearly every word and keeping nearly every word.
+        The ε to measure. Default: some between changing nearly every word and keeping nearly every word.
     targets : sequence of Target
-        What must be true. If neither ε nor targets are given: `DEFAULT_TARGET`.
+        What must be true. Default, if no ε are given either: `DEFAULT_TARGET`.
     words : sequence of str
         Words to show examples of.
     points : int
-        How many ε to look at if none is given.
+        How many ε to measure if none are given.
     attack : callable, optional
-        Attacks texts of your own that were veiled by the mechanism it is given, and returns the share of the words that
-        were guessed. It is tried at the ε that are asked for and at the one that is recommended, and the target
-        ``attacker`` counts it. Nothing of it is cached.
+        Veils your own texts with the mechanism it is given, attacks them, and returns the share of the words that are
+        guessed. It is run at the ε that you ask for and at the recommended one, and counts for the target ``attacker``.
+        Its results are not cached.
     """
     if not epsilons and not targets:
         targets = (DEFAULT_TARGET,)
@@ -162,7 +162,7 @@ def calibrate(
 
 
 def _solved(meter: Meter, target: Target, span: Span, own: Own | None, first: Sequence[float]) -> float:
-    if target.kind == "attacker":  # curves may change with the version, and one's own texts are kept nowhere
+    if target.kind == "attacker":  # not cached: curves may change with the version, and your texts are private
         asked = Target("adversary-frequency", target.bound)
         alone = known_reach(meter, asked, first) or _solved(meter, asked, span, None, first)
         return within_reach(meter, target.bound, alone, own)
@@ -175,7 +175,7 @@ def _solved(meter: Meter, target: Target, span: Span, own: Own | None, first: Se
 
 
 class _Own:
-    """An attack on texts of one's own, tried once at each ε."""
+    """An attack on your own texts, run once at each ε."""
 
     def __init__(self, make: Maker, attack: Attack) -> None:
         self._make, self._attack = make, attack
@@ -189,7 +189,7 @@ class _Own:
 
 
 def example_words(meter: Meter) -> list[str]:
-    """Return three words to show: those of the WSDM paper where the vocabulary has them."""
+    """Return up to three words to show, if possible those of the WSDM paper."""
     known = [word for word in _EXAMPLES if word in meter.vocabulary][:3]
     return known or meter.vocabulary.take(np.unique(np.linspace(0, len(meter.vocabulary) - 1, 3).astype(int)))
 

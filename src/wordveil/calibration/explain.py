@@ -1,4 +1,4 @@
-"""What one word may become: its likeliest outputs, the chance of staying, and how many words share the rest."""
+"""Explains one word: its likeliest outputs, its chance of staying, and how many words share the rest."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SEEN_IN = 1000
 
 
 def word_law(mechanism: Mechanism[Any], *, draws: int = _DRAWS) -> Law:
-    """Return the law to look at single words by; where it must be drawn, with many draws of each."""
+    """Return the law for looking at single words, with many draws per word if it must be estimated."""
     return mechanism.law(Effort(draws=draws))
 
 
 def outputs_of(
     mechanism: Mechanism[Any], place: int, top: int, law: Law | None = None, chances: NDArray[np.float64] | None = None
 ) -> dict[str, Any]:
-    """Say what a word may become, in plain values."""
+    """Describe the outputs of a word in plain values."""
     law = law or word_law(mechanism)
     if chances is None:
         chances = law.rows(np.array([place]))[0]

@@ -26,30 +26,30 @@ _BINS = 40
 class Curve:
     """The figures of one mechanism over ε, as `Calibration.to_dict` returns them."""
 
-    label: str  # what the curve is called
-    measurements: list[dict[str, Any]]  # the figures, a dict for each ε
+    label: str
+    measurements: list[dict[str, Any]]  # one dict of figures per ε
 
     def over(self, part: str, figure: str) -> tuple[list[float], list[float]]:
-        """Return the ε and one figure at each, where there is one."""
+        """Return the ε that have a figure, and the figures."""
         points = [(found["epsilon"], found[part][figure]) for found in self.measurements]
         known = sorted((epsilon, value) for epsilon, value in points if value is not None)
         return [epsilon for epsilon, _ in known], [value for _, value in known]
 
     @classmethod
     def from_dict(cls, facts: dict[str, Any]) -> Curve:
-        """Take the curve out of a calibration that was written as JSON."""
+        """Make a curve from the JSON of a calibration."""
         try:
             options = ", ".join(f"{key}={value}" for key, value in facts["options"].items() if value is not None)
             label = f"{facts['mechanism']}{f' ({options})' if options else ''} on {facts['on']['name']}"
             curve = cls(label, facts["measurements"])
             curve.over("stays", "mean")
         except (KeyError, TypeError, AttributeError):
-            raise InputError("that is not the JSON of a calibration, as `wordveil calibrate` writes it.") from None
+            raise InputError("expected the JSON of a calibration, as `wordveil calibrate` writes it.") from None
         return curve
 
 
 def histograms(measurements: Sequence[Measurement], draws: int) -> Figure:
-    """Draw how N_w and S_w are spread over the words at each ε (Figure 2 of the WSDM paper)."""
+    """Plot histograms of N_w and S_w over the words at each ε (Figure 2 of the WSDM paper)."""
     figure, axes = _figure(len(measurements), 1.1 * len(measurements) + 1.2)
     for row, measured in enumerate(measurements):
         _histogram(axes[row][0], draws * measured.stays.values, draws, measured.epsilon, "tab:blue")
@@ -69,13 +69,13 @@ def _histogram(axes: Axes, values: Any, most: int, epsilon: float, colour: str) 
 
 
 def averages(curves: Sequence[Curve]) -> Figure:
-    """Draw the means of N_w and S_w over ε (Figures 3 and 4 of the WSDM paper)."""
+    """Plot the means of N_w and S_w over ε (Figures 3 and 4 of the WSDM paper)."""
     shown = (("distinct", "mean", "mean S_w: distinct outputs"), ("stays", "mean", "mean N_w: probability of staying"))
     return _curves(curves, shown, height=3.6)
 
 
 def panels(curves: Sequence[Curve]) -> Figure:
-    """Draw mean and worst N_w, S_w and K_w over ε (Figure 5 of the ICDM paper)."""
+    """Plot mean and worst N_w, and mean S_w and K_w, over ε (Figure 5 of the ICDM paper)."""
     shown = (
         ("stays", "mean", "(a) mean N_w: probability of staying"),
         ("stays", "worst", "(b) worst N_w"),
@@ -93,7 +93,7 @@ def _figure(rows: int, height: float) -> tuple[Figure, Any]:
 
 
 def _curves(curves: Sequence[Curve], shown: Sequence[tuple[str, str, str]], height: float) -> Figure:
-    """Draw a panel of all curves for each part of a measurement, its figure and its title."""
+    """Plot a panel of all curves for each part of a measurement, figure and title in `shown`."""
     figure, axes = _figure(len(shown) // 2, height)
     for panel, (part, which, title) in zip(axes.flat, shown, strict=True):
         for curve in curves:
@@ -113,11 +113,11 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def inline(figure: Figure) -> str:
-    """Return a plot as SVG to put into a page."""
+    """Return a plot as SVG for a page."""
     from matplotlib import rc_context  # noqa: PLC0415 - an extra
 
     text = io.StringIO()
-    # the same figures give the same file: no date, and no random names inside
+    # reproducible: no date, and no random ids
     with rc_context({"svg.hashsalt": "wordveil"}):
         figure.savefig(text, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     return text.getvalue()[text.getvalue().index("<svg") :]

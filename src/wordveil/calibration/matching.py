@@ -1,4 +1,4 @@
-"""Two mechanisms made comparable: the ε of one at which it protects as much as the other."""
+"""Matches two mechanisms: finds the ε at which one protects as much as the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wordveil.calibration.targets import Target, solve
 from wordveil.errors import OptionError
 from wordveil.stats import Estimate
 
-#: By what two mechanisms can be matched, and the target that asks for it.
+#: The figures by which two mechanisms can be matched, with the kind of target for each.
 MATCHED = {
     "worst": "stays",
     "mean": "stays-mean",
@@ -24,12 +24,12 @@ MATCHED = {
 
 @dataclass(frozen=True)
 class Side:
-    """One of the mechanisms at its ε.
+    """One of the two mechanisms at its ε.
 
     Attributes
     ----------
     mechanism : dict
-        What it is.
+        The description of the mechanism.
     epsilon : float
         Its privacy parameter.
     stays : PerWord
@@ -37,7 +37,7 @@ class Side:
     near_loss : PerWord
         The largest log-ratio between a word and its most similar words.
     adversary : Estimate, optional
-        The best guesser's success, where the match is by it.
+        The attacker's success, if the match is by it.
     exact : bool
         Whether the figures are exact.
     """
@@ -50,13 +50,13 @@ class Side:
     exact: bool
 
     def value(self, by: str) -> float:
-        """Return the figure that the match is by."""
+        """Return the figure to match."""
         if self.adversary is not None:
             return self.adversary.high
         return self.stays.worst if by == "worst" else self.stays.mean
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the figures as plain values."""
         loss = float(np.median(self.near_loss.values))
         return {
             **self.mechanism,
@@ -73,7 +73,7 @@ class Side:
 
 
 def side(meter: Meter, epsilon: float, by: str) -> Side:
-    """Measure what a match is about at one ε."""
+    """Measure a mechanism at one ε, for a match."""
     if by not in MATCHED:
         raise OptionError(f"mechanisms cannot be matched by {by!r}; choose one of {', '.join(MATCHED)}.")
     described = meter.make(epsilon).describe()
@@ -97,12 +97,12 @@ def match(known: Side, other: Meter, by: str) -> Side:
     known : Side
         The mechanism whose ε is given, from `side`.
     other : Meter
-        What measures the other; with the same effort, so that both are measured on the same words.
+        The meter of the other mechanism, with the same effort, so that both are measured on the same words.
     """
     wanted = known.value(by)
     if not 0.0 < wanted < 1.0:
         raise OptionError("at that epsilon the first mechanism keeps no word or every word; choose another.")
     found = solve(other, Target(MATCHED[by], wanted), span_of(other), sure=0.0)
     if not (np.isfinite(found) and found > 0):
-        raise OptionError(f"the mechanism {other.probe.name} reaches that figure at no epsilon; match by another.")
+        raise OptionError(f"no epsilon gives the mechanism {other.probe.name} that figure; match by another figure.")
     return side(other, found, by)

@@ -1,4 +1,4 @@
-"""What is measured of a mechanism at one ε, and the curves that were measured in advance."""
+"""The figures of a mechanism at one ε, and the trade-off curves measured in advance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wordveil._mechanisms.laws import PerWord
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-#: Trade-off curves of the bundled spaces; ``tools/build_tradeoffs.py`` measures them again.
+#: Trade-off curves of the bundled spaces, measured by ``tools/build_tradeoffs.py``.
 SHIPPED = Path(__file__).parent.parent / "data" / "tradeoffs.json"
 
 
@@ -33,33 +33,33 @@ class Measurement:
     stays : PerWord
         N_w: the probability that a word stays itself.
     distinct : PerWord
-        S_w: how many distinct words come out in the given number of draws; where it is exact, the expected number.
+        S_w: the number of distinct outputs in `Effort.draws` draws; if exact, its expectation.
     effective : PerWord
         S_w: the size of the smallest set of outputs that holds all but eta of the probability.
     min_entropy : PerWord
         The Rényi entropy of order infinity, in bits: minus the logarithm of the likeliest output's probability.
     support : PerWord
-        The Rényi entropy of order 0, in bits: the logarithm of the number of possible outputs, or, where only draws
-        are known, of those seen.
+        The Rényi entropy of order 0, in bits: the logarithm of the number of possible outputs, or of those seen if
+        probabilities are estimated.
     inputs : PerWord
-        K_w, for each of some words as an output: how many inputs give it at least once in the given number of draws.
+        K_w, for each of some words as an output: how many inputs give it at least once in `Effort.draws` draws.
     alike : PerWord
         The k of (k, γ) plausible deniability, for each of some words as an output: how many inputs give it with a
         probability within a factor γ of the likeliest input.
     near_loss : PerWord
         The largest log-ratio between a word and its most similar words, over all outputs.
     kept, near, far : Estimate
-        The share of words that stay, that become a near word, and that become another.
+        The shares of words that stay, that become a near word, and that become any other word.
     uniform, frequency : Estimate
-        How often an attacker who looks at one word at a time guesses it right, if all words are equally likely as
-        inputs and if they know word frequencies. Where probabilities are estimated the interval reaches from what a
-        learner achieves on fresh draws to what the counted frequencies promise, the truth lying between.
+        How often an attacker who looks at one word at a time is right, if all words are equally likely, and if they
+        know word frequencies. If probabilities are estimated, the interval reaches from what a learner achieves on
+        fresh draws to what the counted frequencies suggest; the truth lies between.
     below : PerWord, optional
-        The same as `inputs`, counting only the inputs below the output in a hyperbolic hierarchy.
+        Like `inputs`, but counting only inputs below the output in a hyperbolic hierarchy.
     prose : OnProse, optional
-        What attackers got on public prose, where that was measured in advance.
+        The attackers' success on public prose, if it was measured in advance.
     own : Figure, optional
-        What the attacker with context got out of texts of one's own, where these were given.
+        The success of the attacker with context on your own texts, if you gave any.
     bits : float, optional
         How many bits an output reveals about its word if all words are equally likely.
     """
@@ -91,30 +91,30 @@ class Measurement:
 
     @property
     def attackers(self) -> list[Figure]:
-        """Every attacker at hand who knows word frequencies, from the weakest to the strongest."""
+        """All known attackers who know word frequencies, weakest first."""
         found = [self.alone, *(self.prose.figures if self.prose else ()), *([self.own] if self.own else [])]
         return sorted(found, key=lambda figure: figure.value)
 
     @property
     def strongest(self) -> Figure:
-        """The attacker at hand who guesses most."""
+        """The strongest known attacker."""
         return self.attackers[-1]
 
     @property
     def context(self) -> Figure | None:
-        """The strongest attacker with context on public prose; None if none was tried at this ε."""
+        """The strongest attacker with context on public prose; None if none was measured at this ε."""
         found = [figure for figure in (self.prose.figures if self.prose else ()) if figure.uses_context]
         return found[-1] if found else None
 
     def summary(self, vocabulary: Vocabulary) -> dict[str, Any]:
-        """Sum everything up in plain values for JSON."""
+        """Summarise everything in plain values for JSON."""
         facts: dict[str, Any] = {"epsilon": self.epsilon, "exact": self.exact, "adversary": {}}
         for name, part in self._parts():
-            told = part.summary(vocabulary) if isinstance(part, PerWord) else part.to_dict()
+            values = part.summary(vocabulary) if isinstance(part, PerWord) else part.to_dict()
             if name in ("uniform", "frequency"):
-                facts["adversary"][name] = told
+                facts["adversary"][name] = values
             else:
-                facts[name] = told
+                facts[name] = values
         facts["strongest"] = self.strongest.to_dict()
         facts["attackers"] = [figure.to_dict() for figure in self.attackers]
         facts["bits"] = self.bits
@@ -123,7 +123,7 @@ class Measurement:
         return facts
 
     def point(self) -> dict[str, float]:
-        """Return one point of a trade-off curve: ε, the two attackers' success, and what becomes of words."""
+        """Return one point of a trade-off curve: ε, two attackers' success, and the shares of kept and near words."""
         return {
             "epsilon": self.epsilon,
             "adversary": self.uniform.value,
@@ -137,7 +137,7 @@ class Measurement:
         return [(name, part) for name, part in listed if isinstance(part, (PerWord, Estimate))]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Take it apart for storing."""
+        """Return the figures as arrays, for the cache."""
         arrays: dict[str, NDArray[Any]] = {"epsilon": np.array(self.epsilon), "exact": np.array(self.exact)}
         for name, part in self._parts():
             arrays |= {f"{name}.{key}": array for key, array in _packed(part).items()}
@@ -145,7 +145,7 @@ class Measurement:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Measurement:
-        """Put together what `to_arrays` took apart."""
+        """Restore a measurement from `to_arrays`."""
         parts: dict[str, dict[str, NDArray[Any]]] = {}
         for key, array in arrays.items():
             name, dot, rest = key.partition(".")
@@ -177,11 +177,11 @@ def _unpacked(arrays: dict[str, NDArray[Any]]) -> PerWord | Estimate:
 
 @lru_cache(maxsize=1)
 def _shipped() -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(SHIPPED.read_text(encoding="utf-8"))
-    return told
+    found: dict[str, Any] = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    return found
 
 
 def shipped_tradeoff(space: str, mechanism: str) -> dict[str, Any] | None:
-    """Return the curve of a mechanism with its usual options on a bundled space; None if it was not measured."""
+    """Return the curve of a mechanism with its default options on a bundled space; None if it was not measured."""
     found: dict[str, Any] | None = _shipped().get(space, {}).get(mechanism)
     return found

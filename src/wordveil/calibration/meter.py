@@ -26,13 +26,13 @@ from wordveil.stats import Estimate
 #: Makes the mechanism for an ε.
 Maker: TypeAlias = Callable[[float], Mechanism[Any]]
 
-_TRIED = (1.0, 10.0, 100.0, 1000.0)  # the first ε that a mechanism accepts tells what it is
+_TRIED = (1.0, 10.0, 100.0, 1000.0)  # the ε tried for the probe; the first that the mechanism accepts is used
 _FEW = 200
 _PRIORS = ("uniform", "frequency")
 
 
 def maker(name: str, space: Space, **options: Any) -> Maker:
-    """Return what makes a mechanism of the registry for any ε; it can be sent to another process."""
+    """Return a picklable function that makes a mechanism of the registry for any ε."""
     return partial(_make, name, space, options)
 
 
@@ -41,7 +41,7 @@ def _make(name: str, space: Space, options: dict[str, Any], epsilon: float) -> M
 
 
 def meter_for(make: Maker, space: Space, effort: Effort | None = None, watch: Watch = ignore) -> Meter:
-    """Return what measures a mechanism.
+    """Return a meter for a mechanism.
 
     Examples
     --------
@@ -83,42 +83,42 @@ class Meter:
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
-        """The words that are measured, in random order."""
+        """The ids of the measured words, in random order."""
         count = self.law.measured_words if self.effort.words is None else self.effort.words
         return sample(len(self.space), count or len(self.space), self.effort.seed)
 
     @cached_property
     def suspects(self) -> NDArray[np.int64]:
-        """The words among which the attacker looks for the input, in the order of the vocabulary."""
+        """The ids among which the attacker looks for the input, in the order of the vocabulary."""
         return np.sort(sample(len(self.space), self.law.suspected_words, self.effort.seed))
 
     @cached_property
     def near(self) -> NDArray[np.int64]:
-        """The words most similar to each of the first of the measured words."""
+        """The words most similar to each of the first `effort.near_words` measured words."""
         self.watch("looking up similar words", 0.0)
         chosen = self.ids[: self.effort.near_words]
         return self.space.similar(chosen, max(self.effort.near, self.effort.similar))[0]
 
     def _prior(self, name: str) -> NDArray[np.float64]:
-        """Return how likely the suspects are, summing to 1."""
+        """Return the probabilities of the suspects, summing to 1."""
         logs = log_prior(self.space, name)[self.suspects]
         return np.asarray(np.exp(logs - np.logaddexp.reduce(logs)))
 
     def laws(self, epsilons: Sequence[float]) -> list[Law]:
-        """Return the laws at these ε, which share what they can."""
+        """Return the laws at these ε."""
         return self.law.at([self.make(epsilon) for epsilon in epsilons])
 
     def stays(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
-        """Return N_w at each ε, for these words or for those that are measured."""
+        """Return N_w at each ε, for these words or the measured ones."""
         chosen = (self.suspects if self.exact else self.ids) if ids is None else ids
         return [law.stays(chosen) for law in self.laws(epsilons)]
 
     def distinct(self, epsilons: Sequence[float], ids: NDArray[np.int64] | None = None) -> list[PerWord]:
-        """Return S_w at each ε, the number of distinct outputs in the given number of draws."""
+        """Return S_w at each ε: the number of distinct outputs in `effort.draws` draws."""
         return [law.distinct(self.ids if ids is None else ids) for law in self.laws(epsilons)]
 
     def near_loss(self, epsilons: Sequence[float]) -> list[PerWord]:
-        """Return at each ε the largest log-ratio between a word and its most similar words, or its bound."""
+        """Return, at each ε, the largest log-ratio between a word and its most similar words, or a bound on it."""
         return [self._near_loss(law) for law in self.laws(epsilons)]
 
     def _near_loss(self, law: Law) -> PerWord:
@@ -127,16 +127,16 @@ class Meter:
         return PerWord(ids, law.loss(ids, others).max(axis=1, initial=0.0), bound=law.loss_is_bound)
 
     def adversary(self, epsilons: Sequence[float], prior: str) -> list[Estimate]:
-        """Return at each ε how often the best guess of an attacker who looks at one word at a time is right."""
-        # Where guesses are learnt from draws, both attackers share them, as they do in `measure`.
+        """Return, at each ε, how often the best guess of an attacker who looks at one word at a time is right."""
+        # If guesses are learnt from draws, both priors share the draws, as in `measure`.
         names = (prior,) if self.exact else _PRIORS
-        told, place = [self._prior(name) for name in names], names.index(prior)
-        return [law.guesses(self.suspects, told, self.watch)[place].success for law in self.laws(epsilons)]
+        priors, place = [self._prior(name) for name in names], names.index(prior)
+        return [law.guesses(self.suspects, priors, self.watch)[place].success for law in self.laws(epsilons)]
 
     def measure(self, epsilons: Sequence[float]) -> list[Measurement]:
-        """Measure everything at these ε; what was measured before comes from the cache."""
+        """Measure everything at these ε, using cached figures if there are any."""
         found: dict[float, Measurement] = {}
-        is_cached = self.probe.blocks_bundled  # words that never stay are told by the figures of each word
+        is_cached = self.probe.blocks_bundled  # figures per word would reveal a private list of blocked words
         for epsilon in epsilons if is_cached else ():
             arrays = kept(self.key(epsilon))
             if arrays is not None:
@@ -152,18 +152,18 @@ class Meter:
 
     @cached_property
     def curve(self) -> AttackCurve | None:
-        """What attackers got out of just this mechanism on public prose; None if it was not measured in advance."""
+        """The attackers' success against exactly this mechanism on public prose; None if it was not measured."""
         return attack_curve(self.probe)
 
     def _with_prose(self, measured: Measurement) -> Measurement:
-        """Add what was measured in advance, which is never kept with the rest: a new version may bring new curves."""
+        """Add the figures measured in advance, which are not cached: a new version may bring new curves."""
         prose = None if self.curve is None else self.curve.at(measured.epsilon)
         return replace(measured, prose=prose, bits=None if prose is None else prose.bits)
 
     def bits(self, epsilon: float) -> float | None:
-        """Return how many bits an output reveals if all words are equally likely; None where that is not known exactly.
+        """Return how many bits an output reveals if all words are equally likely; None if it is not known exactly.
 
-        It is computed from the probabilities of every word, which takes a minute or so with 50,000 words.
+        It is computed from the probabilities of every word, which takes about a minute with 50,000 words.
         """
         if not self.exact:
             return None
@@ -195,12 +195,12 @@ class Meter:
         )
 
     def key(self, epsilon: float) -> dict[str, Any]:
-        """Say all that a measurement at this ε depends on."""
+        """Return the cache key: everything that a measurement at this ε depends on."""
         return {"what": "measurement", **self.identity, "epsilon": float(epsilon)}
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Everything the figures depend on, but ε."""
+        """Everything that the figures depend on, except ε."""
         described = self.probe.describe()
         return {
             "mechanism": described["mechanism"],
@@ -221,15 +221,15 @@ class Span:
     high: float
 
     def grid(self, count: int) -> list[float]:
-        """Return so many ε, evenly spaced in ratio, rounded to two digits but not to below the range."""
+        """Return `count` ε, evenly spaced in ratio, rounded to two digits but not below the range."""
         first, *others = (float(epsilon) for epsilon in np.geomspace(self.low, self.high, count))
         rounded = {float(f"{epsilon:.2g}") for epsilon in others}
-        step = 10.0 ** (np.floor(np.log10(first)) - 1)  # a smaller ε might be one that the mechanism refuses
+        step = 10.0 ** (np.floor(np.log10(first)) - 1)  # rounded up, because the mechanism may refuse a smaller ε
         return sorted(rounded | {float(f"{np.ceil(first / step) * step:.2g}")})
 
 
 def span_of(meter: Meter) -> Span:
-    """Find the ε at which 2% and 98% of the words stay, roughly, from a few words."""
+    """Find roughly the ε at which 2% and 98% of the words stay, from a few words."""
     few = replace(meter.effort, words=min(_FEW, len(meter.space)), draws=_FEW)
     small = Meter(meter.make, meter.probe, meter.space, few)
     start = meter.probe.epsilon
@@ -244,7 +244,7 @@ def span_of(meter: Meter) -> Span:
         )
 
     low, high = ends_at(0.02), ends_at(0.98)
-    if not low:  # even the smallest ε that the mechanism accepts keeps more
+    if not low:  # more than 2% stay even at the smallest ε that the mechanism accepts
         low = smallest_accepted(meter.make, start)
     if not np.isfinite(high) or high <= low:
         high = 10 * low

@@ -19,7 +19,7 @@ from wordveil.rounding import percent
 
 
 def page(calibration: Calibration, others: Sequence[Curve] = ()) -> str:
-    """Write the report."""
+    """Return the report as HTML."""
     meter, curve = calibration.meter, Curve.from_dict(calibration.to_dict())
     shown = calibration.at(calibration.recommended or calibration.measurements[-1].epsilon)
     pictures = (

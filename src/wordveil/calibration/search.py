@@ -1,4 +1,4 @@
-"""Finding an ε by a monotone search."""
+"""Monotone searches for an ε."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from wordveil.errors import WordveilError
 from wordveil.rounding import round_down
 
-_SMALLEST, _LARGEST = 1e-6, 1e6  # the range in which an ε is looked for
+_SMALLEST, _LARGEST = 1e-6, 1e6  # the range of the search
 
 _DIGITS = 3
-_FINE = 513  # places between two ε at which a curve through what is known is looked at
+_FINE = 513  # points between two ε at which the interpolated curve is evaluated
 
 Ask = Callable[[Sequence[float]], Sequence[bool]]
 Measure = Callable[[Sequence[float]], Sequence[float]]
@@ -29,12 +29,11 @@ def largest_epsilon(
     tolerance: float = 0.002,
     narrowed: Callable[[float, float], None] | None = None,
 ) -> float:
-    """Return the largest ε at which something holds that holds below it and not above; 0 if none, infinity if all do.
+    """Return the largest ε at which a monotone condition holds; 0 if it never does, infinity if it always does.
 
-    `holds` is asked about `batch` ε at once; where it raises WordveilError, an ε is too small for the mechanism. The
-    search begins between `low` and `high` and goes on outside if need be. The answer, to within the relative
-    `tolerance`, is always an ε that was asked about and at which it holds. `narrowed` is told whenever the answer is
-    known to lie between two ε that were asked about.
+    `holds` takes `batch` ε at once; it raises a WordveilError if an ε is too small for the mechanism. The search starts
+    between `low` and `high` and extends the range if necessary. The result is within the relative `tolerance`, and
+    always an ε at which `holds` returned true. `narrowed` is called whenever the answer is known to lie between two ε.
 
     Examples
     --------
@@ -63,7 +62,7 @@ def largest_epsilon(
 
 
 class _Asker:
-    """Asks whether something holds; an ε too small to be used counts as one where it holds, and is remembered."""
+    """Evaluates and caches a condition; it counts as true at an ε that is too small for the mechanism."""
 
     def __init__(self, holds: Ask) -> None:
         self._holds = holds
@@ -90,7 +89,7 @@ class _Asker:
 
 
 def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[float, float]:
-    """Ask about the whole range at once, and return the part of it, or its end, where the answer changes."""
+    """Ask about the whole range at once, and return the part of it where the answer changes, or its end."""
     tried = [float(epsilon) for epsilon in np.geomspace(low, high, batch + 2)]
     answers = asker(tried)
     bad = answers.index(False) if False in answers else len(answers)
@@ -98,13 +97,12 @@ def _first_look(asker: _Asker, low: float, high: float, batch: int) -> tuple[flo
 
 
 def crossing(measure: Measure, bound: float, first: Sequence[float], *, tolerance: float, batch: int = 1) -> float:
-    """Return the largest ε, of three digits, at which a rising share is at most `bound`; 0 if none, infinity if all do.
+    """Return the largest ε, to three digits, at which a rising share is at most `bound`; 0 if none, infinity if all.
 
-    It is for shares that are costly to measure and rise smoothly: `measure` is asked about the `first` ε at once, and
-    then about one at a time, where a curve through all that is known reaches the bound, or about `batch` around there.
-    The answer is an ε that was asked about, and near the next at which the share is larger, or at which the curve says
-    so: to within the relative `tolerance` and the third digit. Where `measure` raises WordveilError, an ε is too small
-    for the mechanism.
+    It is for shares that are costly to measure and rise smoothly. `measure` is called for the `first` ε at once, and
+    then for `batch` ε around the point where a curve through all known shares reaches the bound. The result is an ε
+    that was measured, and within the relative `tolerance` and the third digit of one at which the share (or the curve)
+    exceeds the bound. `measure` raises a WordveilError if an ε is too small for the mechanism.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def crossing(measure: Measure, bound: float, first: Sequence[float], *, toleranc
 
 
 def _measured(measure: Measure, epsilons: list[float]) -> list[float]:
-    """Measure; an ε that is too small for the mechanism counts as one at which the share is below all."""
+    """Measure; an ε that is too small for the mechanism counts as a share of -inf."""
     try:
         return [float(value) for value in measure(epsilons)]
     except WordveilError:
@@ -154,7 +152,7 @@ def _measured(measure: Measure, epsilons: list[float]) -> list[float]:
 
 
 def _reached(known: dict[float, float], bound: float, low: float, high: float) -> float:
-    """Return where between these ε a rising curve through all that is known reaches the bound."""
+    """Return the ε between `low` and `high` at which a monotone curve through all known shares reaches the bound."""
     points = [epsilon for epsilon in sorted(known) if np.isfinite(known[epsilon])]
     if low not in points:
         return float(np.sqrt(low * high))
@@ -169,7 +167,7 @@ def _logits(shares: Sequence[float]) -> NDArray[np.float64]:
 
 
 def smallest_accepted(make: Callable[[float], object], start: float) -> float:
-    """Return the smallest ε that a mechanism accepts, to within a hundredth, from one that it does."""
+    """Return the smallest ε that a mechanism accepts, to within 1%, starting from one that it accepts."""
     low = start
     while _accepts(make, low):
         low /= 4.0

@@ -1,4 +1,4 @@
-"""What a person wants to be true, and the largest ε at which it is."""
+"""Targets, and the largest ε that meets them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from wordveil.calibration.search import crossing, largest_epsilon
 from wordveil.errors import OptionError
 from wordveil.rounding import round_down
 
-#: What an attacker gets out of texts of one's own at an ε.
+#: Returns the success of an attacker on your own texts at an ε.
 Own: TypeAlias = Callable[[float], Figure]
 
-_AROUND = 3  # ε that are looked at together where they share most of the work
-_OWN = 0.05  # how finely an ε is looked for where each takes an attack on texts: no finer than the attack is sure
+_AROUND = 3  # ε measured together if they share most of the work
+_OWN = 0.05  # the tolerance of a search in which every ε takes an attack on texts, about as precise as the attack
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a kind of target is about."""
+    """The quantity that a kind of target bounds."""
 
-    part: Callable[[Measurement], PerWord | float]  # takes its quantity out of a measurement
+    part: Callable[[Measurement], PerWord | float]  # takes the quantity from a measurement
     is_probability: bool = False  # whether the bound is a probability
 
 
-#: What can be demanded.
+#: The kinds of targets.
 TARGETS = {
     "stays": Rule(lambda measured: measured.stays, is_probability=True),
     "stays-mean": Rule(lambda measured: measured.stays.mean, is_probability=True),
@@ -46,16 +46,16 @@ TARGETS = {
 
 @dataclass(frozen=True)
 class Target:
-    """One demand.
+    """A bound that a mechanism must meet.
 
     Parameters
     ----------
     kind : str
         One of `TARGETS`.
     bound : float
-        The value not to be passed.
+        The bound.
     share : float
-        For demands on every word: the share of the words that must meet it; 1 is all of them.
+        For targets about every word: the share of the words that must meet the bound. Default: 1, all words.
 
     Examples
     --------
@@ -73,14 +73,14 @@ class Target:
         if self.kind not in TARGETS:
             raise OptionError(f"unknown target {self.kind!r}; choose one of {', '.join(TARGETS)}.")
         if not 0.0 < self.share <= 1.0:
-            raise OptionError("share, of the words that must meet a target, must be above 0 and at most 1.")
+            raise OptionError("share, the share of the words that must meet a target, must be above 0 and at most 1.")
         if not (np.isfinite(self.bound) and self.bound > 0):
             raise OptionError("a target needs a value above 0.")
         if TARGETS[self.kind].is_probability and self.bound >= 1.0:
             raise OptionError("a target that is a probability must be below 1, such as 0.5.")
 
     def sentence(self, draws: int = 1000) -> str:
-        """Say the demand in words."""
+        """Return the target as a sentence."""
         everyone = self.share >= 1.0
         whose = "every word" if everyone else f"{100 * self.share:g}% of the words"
         percent, each = f"{100 * self.bound:g}%", f", for {whose}"
@@ -98,12 +98,12 @@ class Target:
         }[self.kind]
 
     def value(self, measurement: Measurement) -> float:
-        """Return what was measured of this target's quantity."""
+        """Return the measured value of the target's quantity."""
         part = TARGETS[self.kind].part(measurement)
         return part.met_by(self.share) if isinstance(part, PerWord) else part
 
     def words(self, measurement: Measurement) -> int | None:
-        """Return on how many words it was looked at; None where it is not about single words."""
+        """Return the number of words that it was measured on; None if it is not about single words."""
         part = TARGETS[self.kind].part(measurement)
         return len(part.ids) if isinstance(part, PerWord) else None
 
@@ -113,17 +113,17 @@ def solve(
 ) -> float:
     """Return the largest ε that meets a target, rounded down to three digits; 0 if none does, infinity if all do.
 
-    Where figures are estimated the answer errs on the safe side: a target must be met by some standard errors, and the
-    adversary's success is taken at the upper of its two bounds.
+    If figures are estimated, the answer errs on the safe side: a target must be met by some standard errors, and the
+    adversary's success is taken at its upper bound.
 
     Parameters
     ----------
     sure : float
         By how many standard errors an estimate must meet the target.
     own : callable, optional
-        What an attacker with context gets out of texts of one's own at an ε, for the target ``attacker``.
+        Returns the success of an attacker on your own texts at an ε, for the target ``attacker``.
     first : sequence of float
-        The ε at which an attacker is tried first where that must be estimated: those that are measured all the same.
+        The ε to start with if the attacker's success must be estimated, such as those that are measured anyway.
     """
     if target.kind == "attacker":
         asked = Target("adversary-frequency", target.bound)
@@ -145,10 +145,10 @@ def solve(
 
 
 def known_reach(meter: Meter, target: Target, first: Sequence[float]) -> float:
-    """Return an ε beyond which nobody need look for the attacker without context; 0 if there is none.
+    """Return an ε beyond which the attacker without context need not be measured; 0 if there is none.
 
-    It is where attackers with context reach the bound, by what was measured of them in advance, if the one without has
-    not reached it there. Where that must be estimated, it is looked at with the `first` ε, which are measured anyway.
+    It is where the attackers measured in advance reach the bound, if the attacker without context has not reached it
+    there. The latter is measured together with the `first` ε. Exact laws do not need this shortcut.
     """
     limit = 0.0 if meter.exact or meter.curve is None else meter.curve.largest(target.bound)
     if not limit:
@@ -158,7 +158,7 @@ def known_reach(meter: Meter, target: Target, first: Sequence[float]) -> float:
 
 
 def within_reach(meter: Meter, bound: float, alone: float, own: Own | None = None) -> float:
-    """Return the largest ε at which no attacker at hand guesses more, from that of the attacker without context."""
+    """Return the largest ε at which no known attacker exceeds the bound; `alone` is that of the one without context."""
     found = alone if meter.curve is None else min(alone, meter.curve.largest(bound))
     if own is None or not 0.0 < found < np.inf or own(found).high <= bound:
         return found
@@ -187,7 +187,7 @@ def _at_once(meter: Meter, target: Target, sure: float) -> Callable[[Sequence[fl
 
 
 class _WordByWord:
-    """Measures at each ε only the words whose answer is not known from another ε.
+    """Measures at each ε only the words whose answer does not follow from another ε.
 
     A word that meets the target at some ε meets it at every smaller one, so the first answers settle most words.
     """
@@ -197,12 +197,12 @@ class _WordByWord:
         self._sure = sure
         self._measure = meter.stays if target.kind == "stays" else meter.distinct
         self._ids = np.empty(0, dtype=np.int64)
-        self._meets: dict[float, NDArray[np.bool_]] = {}  # for all words, at each ε that was asked about
+        self._meets: dict[float, NDArray[np.bool_]] = {}  # whether each word meets the target, at each ε asked about
         self._good = np.empty(0, dtype=np.bool_)
-        self._open: NDArray[np.bool_] | None = None  # None until some are settled
+        self._open: NDArray[np.bool_] | None = None  # the unsettled words; None until some are settled
 
     def holds(self, epsilons: Sequence[float]) -> list[bool]:
-        """Say at which ε enough words meet the target."""
+        """Return at which ε enough words meet the target."""
         asked = None if self._open is None else self._ids[self._open]
         answers = []
         for epsilon, found in zip(epsilons, self._measure(epsilons, asked), strict=True):

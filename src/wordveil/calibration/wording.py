@@ -1,4 +1,4 @@
-"""Figures put into sentences."""
+"""Sentences about figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wordveil.rounding import percent
 from wordveil.spaces import Vocabulary
 from wordveil.stats import Estimate
 
-#: Whose success a match is by.
+#: Who the attacker of a match is.
 ATTACKER = (
     "The attacker knows the mechanism and looks at one word at a time. Context and repetition help an attacker; "
     "`wordveil attack context` and `wordveil attack repeats` measure by how much."
@@ -26,7 +26,7 @@ _NO_CONTEXT = (
 
 
 def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[str]:
-    """Explain one ε, with a sentence for each thing that matters."""
+    """Explain one ε in sentences."""
     stays, distinct = measured.stays, measured.distinct
     shown = stays if stays.again is None else stays.again
     worst = vocabulary[int(shown.ids[int(np.argmax(shown.values))])]
@@ -45,7 +45,7 @@ def meaning(measured: Measurement, vocabulary: Vocabulary, draws: int) -> list[s
 
 
 def _attackers(measured: Measurement, words: int) -> list[str]:
-    """Say what attackers get: the strongest first, then the others, bits, and what repetition does."""
+    """Return sentences about the attackers: the strongest first, then the others, bits, and repetition."""
     first, *others = reversed(measured.attackers)
     said = [first.sentence()]
     if measured.context is None and measured.own is None:
@@ -64,7 +64,7 @@ def _attackers(measured: Measurement, words: int) -> list[str]:
 
 
 def caption(measured: Sequence[Measurement]) -> str:
-    """Say who the attackers of a table are."""
+    """Return a caption that says who the attackers of a table are."""
     said = ["Attackers know the mechanism and word frequencies. One word: they look at one word at a time."]
     context = next((found.context for found in measured if found.context), None)
     own = next((found.own for found in measured if found.own), None)
@@ -78,14 +78,14 @@ def caption(measured: Sequence[Measurement]) -> str:
 
 
 def success(attacker: Estimate) -> str:
-    """Write how often the best guess is right: as a range where the interval is wide."""
+    """Return how often the best guess is right as text, as a range if the interval is wide."""
     if attacker.high - attacker.low <= max(0.05 * attacker.value, 5e-4):
         return percent(attacker.value)
     return f"{percent(attacker.low)} to {percent(attacker.high)}"
 
 
 def near_loss(losses: PerWord) -> str:
-    """Write the median near loss."""
+    """Return the median near loss as text."""
     median = float(np.median(losses.values))
     return f"{'≤ ' if losses.bound else ''}{median:.3g}" if np.isfinite(median) else "none"
 
@@ -106,7 +106,7 @@ def _loss(measured: Measurement) -> str:
 def advice(
     answers: Sequence[tuple[Target, float]], measured: Measurement | None, vocabulary: Vocabulary, draws: int
 ) -> list[str]:
-    """Say which ε to choose, and why."""
+    """Return sentences that say which ε to choose, and why."""
     if not answers:
         return []
     impossible = [target for target, epsilon in answers if epsilon == 0]
@@ -129,7 +129,7 @@ def advice(
 
 
 def _limit(target: Target, measured: Measurement) -> str:
-    """Say which attacker a target had to be met by."""
+    """Return the strongest attacker, for targets about the attacker."""
     if target.kind != "attacker":
         return ""
     who = max(measured.attackers, key=lambda figure: figure.high)

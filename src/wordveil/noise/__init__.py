@@ -1,4 +1,4 @@
-"""Exact samplers and the entropy source."""
+"""Exact samplers and the source of randomness."""
 
 from wordveil.noise.discrete import discrete_laplace, exact_rate, laplace_radius
 from wordveil.noise.entropy import Entropy, KeyedEntropy, directions, key_blocks, log_gamma_draws, uniform_from

@@ -1,7 +1,7 @@
-"""Discrete Laplace noise, exactly: whole numbers with probability ∝ e^(-ε·|x|), from random bits alone.
+"""Exact discrete Laplace noise: integers with probability ∝ e^(-ε·|x|), from random bits.
 
-The sampler is that of Canonne, Kamath & Steinke (2020), which needs no logarithm and no rounding: ε is a fraction, and
-every step compares whole numbers.
+The sampler of Canonne, Kamath & Steinke (2020) needs no logarithm and no rounding: ε is a fraction, and every step
+compares integers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST = 100
 
 
 def exact_rate(epsilon: float) -> Fraction:
-    """Return ε in millionths, rounded down, so that noise at this rate keeps what ε promises.
+    """Return ε in millionths, rounded down, so that noise with this rate satisfies ε.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def exact_rate(epsilon: float) -> Fraction:
 
 
 def discrete_laplace(rate: Fraction, count: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Draw whole numbers x with probability ``(1-a)/(1+a)·a^|x|``, where ``a = e^-rate``.
+    """Draw integers x with probability ``(1-a)/(1+a)·a^|x|``, where ``a = e^-rate``.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def discrete_laplace(rate: Fraction, count: int, entropy: Entropy) -> NDArray[np
             whole[going] += 1
         size = (start + below * whole) // above
         negative = entropy.below(np.full(len(places), 2)) == 1
-        fits = ~(negative & (size == 0))  # or 0 would come twice as often
+        fits = ~(negative & (size == 0))  # otherwise 0 would come twice as often
         drawn[places[fits]] = np.where(negative, -size, size)[fits]
         left = np.concatenate([left[~taken], places[~fits]])
     return drawn
 
 
 def laplace_radius(rate: Fraction, share: float = 0.99) -> int:
-    """Return within how many steps at least this share of the noise lies.
+    """Return the number of steps within which at least this share of the noise lies.
 
     Examples
     --------
@@ -74,9 +74,10 @@ def laplace_radius(rate: Fraction, share: float = 0.99) -> int:
 
 
 def _falls(above: NDArray[np.int64], below: int, entropy: Entropy) -> NDArray[np.bool_]:
-    """Draw for each fraction ``g = above/below``, at most 1, whether an event of probability e^-g happens.
+    """Draw, for each fraction ``g = above/below <= 1``, an event of probability e^-g.
 
-    Events of probability g, g/2, g/3, … are drawn until one fails; its number is odd with probability e^-g.
+    Events of probability g, g/2, g/3, … are drawn until one fails; the index of the failure is odd with probability
+    e^-g.
     """
     happens = np.zeros(len(above), dtype=np.bool_)
     going, number = np.arange(len(above)), 1

@@ -1,4 +1,4 @@
-"""Where all randomness comes from, and two draws that numpy lacks."""
+"""The source of all randomness, and two samplers that numpy lacks."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def _is_seed(value: object) -> bool:
 class Entropy:
     """A stream of random numbers: cryptographic by default, reproducible when seeded.
 
-    The stream is ChaCha20 under a 256-bit key. Without a seed the key comes from the operating system and is never
-    stored. A forked process, and a copy that is pickled into another process, takes a new key, so no two workers ever
-    share a stream. Safe to use from several threads.
+    The stream is ChaCha20 with a 256-bit key. Without a seed, the key comes from the operating system and is never
+    stored. A forked process, and a copy pickled into another process, get a new key, so no two workers share a stream.
+    Thread-safe.
 
-    With a seed, the key of a forked process follows from the seed and the number of the process: workers do not repeat
-    one another, but what they draw differs from run to run. For numbers that repeat, make each worker's stream in the
-    worker, with a seed of its own.
+    With a seed, the key of a forked process is derived from the seed and the process id: workers draw different
+    numbers, but these differ from run to run. To make them reproducible, create each worker's stream in the worker,
+    with its own seed.
 
     Parameters
     ----------
     seed : int, optional
-        For experiments only: the same seed gives the same numbers, so what is released with it has no guarantee
+        For experiments only. The same seed gives the same numbers, so a release made with it has no guarantee
         (`secure` is False).
 
     Examples
@@ -66,18 +66,18 @@ class Entropy:
 
     @property
     def secure(self) -> bool:
-        """Whether the stream is cryptographic, as a guarantee needs."""
+        """Whether the stream is cryptographic, which every guarantee needs."""
         return self._sequence is None
 
     @property
     def generator(self) -> np.random.Generator:
-        """The stream as a numpy generator; ask for it each time, since a forked process gets another one."""
-        if self._process != os.getpid():  # a fork that Python was not told of
+        """The stream as a numpy generator. Do not keep it: a forked process needs another one."""
+        if self._process != os.getpid():  # a fork that bypassed Python's hooks
             self.after_fork()
         return self._generator
 
     def after_fork(self) -> None:
-        """Take a new key, and a lock that no thread holds: the copy of this stream must not repeat it."""
+        """Take a new key, so that the child does not repeat this stream, and a new lock."""
         if self._sequence is not None:
             self._sequence = np.random.SeedSequence(
                 self._sequence.entropy, spawn_key=(*self._sequence.spawn_key, 2**31, os.getpid())
@@ -85,26 +85,26 @@ class Entropy:
         self._start()
 
     def uniform(self, size: int) -> NDArray[np.float64]:
-        """Draw numbers from (0, 1), as finely spaced near 0 as doubles are.
+        """Draw numbers from (0, 1) that are finely spaced near 0.
 
-        The usual ``random()`` gives multiples of 2^-53, so that an event of smaller probability never happens. Here a
-        draw near 0 has all its 53 bits down to 2^-76, and is a multiple of 2^-128 below that, so that samplers that put
-        their rare events first, at 0, give each of them its probability.
+        The usual ``random()`` gives multiples of 2^-53, so events of smaller probability never happen. Here, a draw
+        near 0 has 53 significant bits down to 2^-76, and is a multiple of 2^-128 below. So a sampler that puts its
+        rarest events first, near 0, gives each of them its probability.
         """
         generator = self.generator
         high = generator.integers(0, 2**64, size, dtype=np.uint64, endpoint=False)
         return uniform_from(high, lambda count: generator.integers(1, 2**64, count, dtype=np.uint64))
 
     def below(self, highs: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Draw for each bound an integer uniform on ``range(bound)``, exactly."""
+        """Draw, for each bound, an integer that is exactly uniform on ``range(bound)``."""
         return self.generator.integers(0, highs, dtype=np.int64)
 
     def key(self) -> NDArray[np.uint32]:
-        """Draw 256 bits to key another stream, on a device where this one cannot run."""
+        """Draw a 256-bit key for a stream on a device where this one cannot run."""
         return self.generator.integers(0, 2**32, 8, dtype=np.uint32, endpoint=False)
 
     def spawn(self, count: int) -> list[Entropy]:
-        """Make independent streams, one for each of several threads or workers."""
+        """Make independent streams, for example one per thread or worker."""
         with self._lock:
             children = [None] * count if self._sequence is None else self._sequence.spawn(count)
         return [Entropy._from_sequence(child) for child in children]
@@ -124,10 +124,10 @@ class Entropy:
 
 
 class KeyedEntropy(Entropy):
-    """A stream that follows from a key of at least 32 random bytes, for draws that must come out the same again.
+    """A stream derived from a key of at least 32 random bytes, for draws that must be repeatable.
 
-    It looks random to anyone without the key. It is made for one draw, in one thread, and never handed on: unlike other
-    streams it does not change in a forked process.
+    It looks random to anyone without the key. Use it for one draw in one thread only: unlike other streams, it does not
+    change in a forked process.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -136,24 +136,24 @@ class KeyedEntropy(Entropy):
         self._process = os.getpid()
 
     def spawn(self, count: int) -> list[Entropy]:
-        """Make streams that follow from this one."""
+        """Make streams derived from this one."""
         return [KeyedEntropy(self._generator.bytes(32)) for _ in range(count)]
 
     def after_fork(self) -> None:
-        """Go on as before."""
+        """Keep the key: the child must repeat the draw."""
         self._process = os.getpid()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("a keyed stream is not for other processes")
+        raise TypeError("a keyed stream cannot be pickled")
 
 
 def uniform_from(
     high: NDArray[np.uint64], low: Callable[[int], NDArray[np.uint64]] | NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Return the numbers from (0, 1) that random bits stand for, as `Entropy.uniform` says.
+    """Return numbers from (0, 1) made from random bits; see `Entropy.uniform`.
 
-    `high` are the first 64 bits of each. `low` are the next 64, which only numbers near 0 need: an array for all of
-    them, or a function that returns this many.
+    `high` are the first 64 bits of each number. `low` are the next 64, which only numbers near 0 need: an array for all
+    numbers, or a function that draws a given number of them.
     """
     draws = np.ldexp(high.astype(np.float64), -64)
     coarse = np.flatnonzero(high < _REFINE_BELOW)
@@ -164,9 +164,9 @@ def uniform_from(
 
 
 def key_blocks(keys: NDArray[np.uint32], counter: int, nonces: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a block of ChaCha20, as eight numbers, for each nonce of 64 bits; one key for all, or a row for each.
+    """Return one block of ChaCha20, as eight 64-bit numbers, for each 64-bit nonce, with one key or a key per row.
 
-    Slower than the generator of a stream, but without one for every key; random_bits.h has the same in C.
+    It is slower than a generator, but needs no generator per key. random_bits.h is the same in C.
     """
     start = np.empty((16, len(nonces)), dtype=np.uint32)
     start[:4] = np.frombuffer(b"expand 32-byte k", dtype="<u4")[:, None]
@@ -181,7 +181,7 @@ def key_blocks(keys: NDArray[np.uint32], counter: int, nonces: NDArray[np.uint64
             d = _turned(d ^ a, left)
             c = c + d
             b = _turned(b ^ c, right)
-        # the diagonals into the columns, and back
+        # rotate the diagonals into the columns, and back
         rows = [np.roll(row, shift if half % 2 else -shift, axis=0) for shift, row in enumerate((a, b, c, d))]
     words = (np.concatenate(rows) + start).astype(np.uint64)
     return np.ascontiguousarray((words[1::2] << np.uint64(32) | words[::2]).T)
@@ -197,13 +197,13 @@ def directions(
     """Draw vectors of length 1, uniform on the sphere."""
     vectors = entropy.generator.standard_normal((count, dimension), dtype=dtype)
     lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
-    lengths[lengths == 0.0] = 1.0  # a vector of float zeros, which never happens, must not become NaN
+    lengths[lengths == 0.0] = 1.0  # an all-zero vector, which practically never occurs, must not become NaN
     vectors /= lengths[:, None].astype(dtype)
     return vectors
 
 
 def log_gamma_draws(shape: float, count: int, entropy: Entropy) -> NDArray[np.float64]:
-    """Draw logarithms of Gamma variables of scale 1, for shapes whose draws are often below the smallest double.
+    """Draw logarithms of Gamma variables with scale 1, for shapes whose draws often underflow.
 
     If ``G ~ Gamma(a+1)`` and U is uniform, ``G·U^{1/a} ~ Gamma(a)``.
 

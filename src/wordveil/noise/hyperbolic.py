@@ -1,6 +1,6 @@
-"""Noise in hyperbolic space around the origin, exactly, and the noise of the ICDM 2019 paper.
+"""Exact hyperbolic noise around the origin, and the noise of the ICDM 2019 paper.
 
-All functions give radii or points around the origin, which callers then carry to a word.
+All functions return radii or points around the origin, which callers then translate to a word.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from wordveil.noise.entropy import Entropy, log_gamma_draws
 Floats = NDArray[np.float64]
 
 _LAST = 1e-6
-_NODES = 128  # of an integral over a smooth bump
-_LARGEST_EPSILON = 1e15  # its noise is below the rounding of any word's coordinates
+_NODES = 128  # nodes of an integral over a smooth bump
+_LARGEST_EPSILON = 1e15  # at this ε, noise is smaller than the rounding of any word's coordinates
 
 
 def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy) -> Floats:
@@ -24,8 +24,8 @@ def hyperbolic_radii(count: int, dimension: int, kappa: float, entropy: Entropy)
     Notes
     -----
     The volume at radius ρ grows like ``sinh^{n-1}ρ``. With ``T = e^{-2ρ}`` the law ``e^{-κρ}·sinh^{n-1}ρ dρ`` becomes
-    ``T ~ Beta((κ-n+1)/2, n)``. As a quotient of Gamma variables ``T = A/(A+B)``, so ``ρ = ½·ln(1 + B/A)``; A is drawn
-    as its logarithm, since for κ close to n-1 it is far below the smallest double.
+    ``T ~ Beta((κ-n+1)/2, n)``. Written with Gamma variables, ``T = A/(A+B)``, so ``ρ = ½·ln(1 + B/A)``. The logarithm
+    of A is drawn directly, because A underflows for κ close to n-1.
 
     Examples
     --------
@@ -43,19 +43,19 @@ def icdm19_log_normaliser(dimension: int, epsilon: float) -> float:
     """Return ``ln ∫₀¹ r^{n-1}((1-r)/(1+r))^ε dr = ln(B(n, ε+1)·₂F₁(ε, n; n+ε+1; -1))``."""
     n = dimension
     # Pfaff's transformations keep every term of the series positive: F(ε,n;c;-1) = 2^{-n}·F(n, n+1; c; ½), and the same
-    # with ε for n. The sum is about 2 to the power of that number: with the smaller of the two, a double holds it.
+    # with ε for n. The sum is about 2 to the power of n or ε; with the smaller of the two it does not overflow.
     least = min(float(n), epsilon)
     series = scipy.special.hyp2f1(least, least + 1.0, n + epsilon + 1.0, 0.5)
     return float(scipy.special.betaln(n, epsilon + 1.0) - least * np.log(2.0) + np.log(series))
 
 
 def icdm19_radius_distribution(radii: Floats, dimension: int, epsilon: float) -> Floats:
-    """Return how likely a point of the paper's Eq. 7 is to lie within each of these distances of the origin.
+    """Return the CDF of the distance from the origin, for points of the paper's Eq. 7.
 
-    With ``r = tanh(ρ/2)`` that is ``∫₀^ρ tanh^{n-1}(s/2)·e^{-εs}/(2·cosh²(s/2)) ds``, over the whole.
+    With ``r = tanh(ρ/2)`` it is ``∫₀^ρ tanh^{n-1}(s/2)·e^{-εs}/(2·cosh²(s/2)) ds``, normalised.
     """
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    # Beyond this, where the density has fallen by e^60, the nodes would lie too far apart to see the bump.
+    # Cut off where the density has fallen by e^60; beyond, the nodes would be too far apart to resolve the bump.
     mode = np.arcsinh((dimension - 1.0) / (epsilon + 1.0))
     far = np.minimum(radii, 2.0 * mode + 60.0 / (epsilon + 1.0))
     half = 0.5 * np.asarray(far, dtype=np.float64)[..., None]
@@ -69,12 +69,12 @@ def icdm19_radius_distribution(radii: Floats, dimension: int, epsilon: float) ->
 def icdm19_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy) -> Floats:
     """Draw the lengths of points with density ∝ ``e^{-ε·d(x,0)}`` with respect to *Euclidean* volume on the ball.
 
-    That is Eq. 7 of the paper in ``n`` dimensions: the length has density ∝ ``r^{n-1}((1-r)/(1+r))^ε``.
+    This is Eq. 7 of the paper in ``n`` dimensions: the length has density ∝ ``r^{n-1}((1-r)/(1+r))^ε``.
 
     Notes
     -----
-    The logarithm of that density is concave, so three lines (flat through the mode, tangents on either side of it)
-    lie above it. A point is drawn below the lines and kept if it is below the density: exact, whatever the lines.
+    The log-density is concave, so three lines lie above it: a flat one through the mode, and tangents on both sides.
+    A point is drawn below the lines and kept if it is below the density. This is exact, whatever the lines.
     """
     envelope = _Envelope(dimension, min(epsilon, _LARGEST_EPSILON))
     drawn = np.empty(count)
@@ -88,7 +88,7 @@ def icdm19_lengths(count: int, dimension: int, epsilon: float, entropy: Entropy)
 
 
 class _Envelope:
-    """A curve of three exponentials above the density of the length."""
+    """An envelope of three exponentials above the density of the length."""
 
     def __init__(self, dimension: int, epsilon: float) -> None:
         self._power, self._epsilon = dimension - 1.0, epsilon
@@ -101,7 +101,7 @@ class _Envelope:
         self._touch = np.array([left, mode, right])
         self._heights = np.array([self._height(left), self._top, self._height(right)])
         self._slopes = np.array([self._slope(left) if power > 0 else 1.0, 0.0, self._slope(right)])
-        # where a tangent reaches the height of the mode, the flat line takes over
+        # the flat line takes over where a tangent reaches the height of the mode
         first, second = (self._touch + (self._top - self._heights) / np.where(self._slopes, self._slopes, 1.0))[[0, 2]]
         self._edges = np.array([0.0, first, second, 1.0])
         self._sums = np.cumsum([self._area(piece) for piece in range(3)])
@@ -119,7 +119,7 @@ class _Envelope:
         return float(self._power / r - 2.0 * self._epsilon / ((1.0 - r) * (1.0 + r)))
 
     def _drop(self, end: float, mode: float) -> float:
-        """Return a place between the mode and the end where the density has fallen by about e; it need not be exact."""
+        """Return a point between the mode and the end where the density has fallen by about e."""
         near, far = mode, end
         for _ in range(80):
             middle = 0.5 * (near + far)
@@ -127,7 +127,7 @@ class _Envelope:
                 near = middle
             else:
                 far = middle
-        # where it falls only in the last digits before the end, any other place does
+        # if it falls only in the last digits before the end, any other point will do
         return near if abs(end - near) > _LAST else 0.5 * (mode + end)
 
     def _area(self, piece: int) -> float:
@@ -137,13 +137,13 @@ class _Envelope:
             return 0.0
         if slope == 0.0:
             return float(width)
-        # from the higher end, where the curve is about as high as the mode: from the other, hundreds of dimensions are
-        # too much for a double
+        # Computed from the higher end, where the curve is about as high as the mode; from the other end it would
+        # underflow in hundreds of dimensions.
         highest = self._heights[piece] - self._top + slope * ((high if slope > 0.0 else low) - self._touch[piece])
         return float(np.exp(highest) * -np.expm1(-abs(slope) * width) / abs(slope))
 
     def draw(self, count: int, entropy: Entropy) -> tuple[Floats, Floats]:
-        """Draw lengths below the curve, and return the curve's logarithm there."""
+        """Draw lengths from the envelope, and return its logarithm there."""
         piece = np.searchsorted(self._sums, entropy.uniform(count) * self._sums[-1])
         low, high = self._edges[piece], self._edges[piece + 1]
         slope, share = self._slopes[piece], entropy.uniform(count)
@@ -157,12 +157,11 @@ class _Envelope:
 
 
 def metropolis_points(count: int, dimension: int, epsilon: float, entropy: Entropy, *, steps: int = 1000) -> Floats:
-    """Draw points of the ball by Algorithm 2 of the paper as printed: one Metropolis-Hastings chain for each.
+    """Draw points of the ball by Algorithm 2 of the paper as printed, with one Metropolis-Hastings chain per point.
 
     Each chain starts at the origin and makes `steps` steps. A step adds a standard normal vector, maps the sum from
-    flat space to the hyperboloid and on to the ball, and accepts it with probability ``min(1, f(x')/f(x))``. Because
-    it leaves out the Jacobian of that map, its limit is not Eq. 7 (see docs/hyperbolic.md); the exact sampler is
-    `icdm19_lengths`.
+    flat space to the hyperboloid and on to the ball, and accepts it with probability ``min(1, f(x')/f(x))``. This
+    omits the Jacobian of the map, so the limit is not Eq. 7 (see docs/hyperbolic.md); `icdm19_lengths` is exact.
     """
     x = np.zeros((count, dimension))
     log_f = np.zeros(count)

@@ -1,8 +1,8 @@
-"""Von Mises-Fisher noise on the unit sphere, exactly: density ∝ ``e^{κ⟨μ,z⟩}`` around a unit vector μ.
+"""Exact von Mises-Fisher noise on the unit sphere: density ∝ ``e^{κ⟨μ,z⟩}`` around a unit vector μ.
 
 A point is ``c·μ + √(1-c²)·t`` with ``t`` uniform among the unit vectors orthogonal to μ, and ``c`` with density ∝
-``e^{κc}(1-c²)^{(n-3)/2}`` on [-1, 1], which is drawn by rejection (Ulrich 1984, corrected by Wood 1994). All is written
-in ``v = 1-c``, so that nothing cancels where κ is large and the points lie close to μ.
+``e^{κc}(1-c²)^{(n-3)/2}`` on [-1, 1], which is drawn by rejection (Ulrich 1984, corrected by Wood 1994). Everything is
+computed in ``v = 1-c``, which avoids cancellation if κ is large and the points are close to μ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["around_on_sphere", "sphere_radius_distribution", "versines"]
 Floats = NDArray[np.float64]
 
 _GRID = 20_001
-_DEPTH = 60.0  # what is below e^-60 of the mode is left out of the distribution
+_DEPTH = 60.0  # the distribution is cut off below e^-60 times the mode
 
 
 def versines(count: int, dimension: int, kappa: float, entropy: Entropy) -> Floats:
@@ -46,21 +46,21 @@ def versines(count: int, dimension: int, kappa: float, entropy: Entropy) -> Floa
 
 
 def around_on_sphere(centres: NDArray[np.float32], kappa: float, entropy: Entropy) -> NDArray[np.float32]:
-    """Draw a point around each of these unit vectors, which are rows."""
+    """Draw a point around each of these unit vectors, one per row."""
     versine = versines(len(centres), centres.shape[1], kappa, entropy)
     aside = entropy.generator.standard_normal(centres.shape, dtype=np.float32)
     aside -= np.einsum("ij,ij->i", aside, centres)[:, None] * centres
     length = np.sqrt(np.einsum("ij,ij->i", aside, aside, dtype=np.float64))
-    length[length == 0.0] = 1.0  # on a line nothing is orthogonal
+    length[length == 0.0] = 1.0  # in one dimension there is no orthogonal direction
     sine = np.sqrt(versine * (2.0 - versine))
     aside *= (sine / length)[:, None].astype(np.float32)
     return np.asarray(aside + (1.0 - versine)[:, None].astype(np.float32) * centres)
 
 
 def sphere_radius_distribution(radii: Floats, dimension: int, kappa: float) -> Floats:
-    """Return how likely a point is to lie within each of these (straight-line) distances of the mean direction.
+    """Return the CDF of the straight-line distance from the mean direction, in two dimensions or more.
 
-    For two dimensions or more, by the trapezoidal rule in the angle θ, whose density is ∝ ``e^{κ·cos θ}sin^{n-2}θ``.
+    It integrates over the angle θ, with density ∝ ``e^{κ·cos θ}sin^{n-2}θ``, by the trapezoidal rule.
     """
     tiny = np.finfo(np.float64).tiny
 

@@ -1,8 +1,8 @@
-"""Looking before a release: what an input holds, what attackers find and readers keep of it, and what to do.
+"""Plans a release: what an input contains, what attackers find and readers keep of it, and what to do.
 
-`survey` looks at every record once (`columns`, `records`, in the bounded memory of `sketches`), `trial` attacks a
-sample, `presets` choose an ε by protection, `recommendation` has the rules, `gates` the requirements, and `release`
-puts them together.
+`survey` looks at every record once (`columns` and `records`, in bounded memory by `sketches`), `trial` attacks a
+sample, `presets` choose an ε by protection, `recommendation` has the rules and `gates` the requirements, and `release`
+puts everything together.
 """
 
 from wordveil.plan.gates import FIGURES, Gate, Verdict

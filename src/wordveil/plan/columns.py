@@ -1,4 +1,4 @@
-"""What each column of an input seems to be, and whether the first line of a table names them or is a record."""
+"""Guesses what each column of an input is, and whether the first line of a table is a header or a record."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from wordveil.text.tokens import Tokens, is_number, tokenise
 
 __all__ = ["PERSONAL", "TABLES", "Column", "ColumnWatch", "Header", "check_header", "form_of", "header_of", "headers"]
 
-#: Kinds of columns that name a person or a thing, so that they are to be dropped or replaced before a release.
+#: Kinds of columns that identify a person or a thing, to drop or replace before a release.
 PERSONAL = ("id", "name-like", "e-mail", "phone", "address")
 
-_NEARLY_ALL = 0.9  # of the values of a column have the form that gives it its kind
-_DISTINCT = 0.95  # of its values are found once in a column of ids
-_FEW_VALUES, _FEW_SHARE = 50, 0.1  # a category has no more distinct values, and no larger share of them
-_LEAST = 20  # values; fewer are distinct by chance
-_TEXT_WORDS = 3.0  # a text has at least this many words on average
-_RUN = 5  # words; a run of this many that recurs is part of a template
+_NEARLY_ALL = 0.9  # the share of the values of a column that must have the form of its kind
+_DISTINCT = 0.95  # the share of distinct values in a column of ids
+_FEW_VALUES, _FEW_SHARE = 50, 0.1  # the most distinct values of a category, and their largest share of all values
+_LEAST = 20  # fewer values may be distinct by chance
+_TEXT_WORDS = 3.0  # the fewest words of a text, on average
+_RUN = 5  # a run of this many words that recurs is part of a template
 _TEMPLATE, _TEMPLATE_SHARE = 3, 0.001  # a template recurs in at least this many records, and in this share
-_VALUES, _RUNS = 1 << 14, 1 << 15  # distinct ones that are counted of a column; beyond, a fair sample of them
-_SHOWN_TEXTS = 200  # by which the language is told
-_LONGEST = 100_000  # characters of a value that are looked at
+_VALUES, _RUNS = 1 << 14, 1 << 15  # the most distinct values and runs counted; beyond, a fair sample of them
+_SHOWN_TEXTS = 200  # texts used to guess the language
+_LONGEST = 100_000  # the most characters of a value that are examined
 
 _NUMBER = regex.compile(r"[\p{Sc}]?\s?[+-]?(?:\d{1,3}(?:[,. '’]\d{3})+|\d+)(?:[.,]\d+)?(?:e[+-]?\d+)?\s?[%\p{Sc}]?")
 _DATE = regex.compile(
@@ -50,39 +50,37 @@ _ADDRESSES = {"EMAIL": "e-mail", "PHONE": "phone", "URL": "address", "IP": "addr
 
 #: Formats whose first line names the columns.
 TABLES = ("csv", "tsv", "xlsx")
-_LOOKED_AT = 200  # records
-_FILES = 20  # of a folder
-_OF_ITS_FORM = 0.9  # of the values of a column have its form
-_SENTENCE = 5  # words; a name with this many may be a text
+_LOOKED_AT = 200  # records examined below a header
+_FILES = 20  # files of a folder whose headers are examined
+_OF_ITS_FORM = 0.9  # the share of the values of a column that must have the same form
+_SENTENCE = 5  # a column name with this many words may be a text
 
 
 @dataclass(frozen=True)
 class Column:
     """What a column seems to be."""
 
-    name: str  # its name; empty for a format without columns
+    name: str  # empty for a format without columns
     # ``text``, ``id``, ``date``, ``number``, ``category``, ``name-like``, ``e-mail``, ``phone``, ``address``, ``empty``
     # or ``other``.
     kind: str
-    # How many records have a value in it, and how many have none.
-    values: int
-    empty: int
-    distinct: int  # how many different values it has, or about how many
-    words: float  # the mean number of words in a value
-    language: str  # the code of the language of a text; empty where it cannot be told
-    coverage: float | None  # the share of the words to veil that the space knows; None where there is none
-    templated: float  # the share of its running text that lies in phrases which recur from record to record
-    repeated: float  # the share of its values that are there more than once, apart from their numbers
-    # How many things that are not words it holds, by kind: e-mail addresses, phone numbers, amounts, …
-    identifiers: dict[str, int]
+    values: int  # the number of records with a value
+    empty: int  # the number of records without one
+    distinct: int  # the number of distinct values, perhaps approximate
+    words: float  # the mean number of words of a value
+    language: str  # the language code of a text; empty if it is unclear
+    coverage: float | None  # the share of the words to veil that the space knows; None if there are none
+    templated: float  # the share of its running text in phrases that recur from record to record
+    repeated: float  # the share of its values that occur more than once, ignoring numbers in them
+    identifiers: dict[str, int]  # the number of non-words by kind: e-mail addresses, phone numbers, amounts, …
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the facts as plain values."""
         return asdict(self)
 
 
 def form_of(value: str) -> str:
-    """Return the form of a value that is a number, a date, an address or a code with digits; "" of any other."""
+    """Return the form of a value that is a number, a date, an address or a code with digits; "" for any other."""
     if _NUMBER.fullmatch(value):
         return "number"
     if _DATE.fullmatch(value):
@@ -96,18 +94,14 @@ def form_of(value: str) -> str:
 
 
 class ColumnWatch:
-    """Looks at the values of a column, one after the other.
-
-    `name`: of the column. `hasher`: for what is counted. `lookup`: the words that the space knows. `seed`: of what is
-    sampled.
-    """
+    """Collects statistics of a column, value by value."""
 
     def __init__(self, name: str, hasher: Hasher, lookup: Lookup, seed: int) -> None:
         self.name, self._hash, self._lookup = name, hasher, lookup
         self.empty = self.values = self.all_words = 0
         self._forms: Counter[str] = Counter()
         self._identifiers: Counter[str] = Counter()
-        self._whole: Counter[str] = Counter()  # values that are one identifier and nothing else
+        self._whole: Counter[str] = Counter()  # values that are exactly one identifier
         self._distinct, self._masked, self._runs = Recurring(_VALUES), Recurring(_VALUES), Recurring(_RUNS)
         self._sample: Reservoir[str] = Reservoir(_SHOWN_TEXTS, seed)
         self._content = self._known = 0
@@ -118,7 +112,7 @@ class ColumnWatch:
         self.empty += 1
 
     def add(self, value: str) -> None:
-        """Look at a value."""
+        """Add a value."""
         value = value.strip()
         if not value:
             self.empty += 1
@@ -154,7 +148,7 @@ class ColumnWatch:
 
     @property
     def kind(self) -> str:
-        """What the column seems to be, from what was seen so far."""
+        """What the column seems to be, from the values so far."""
         if not self.values:
             return "empty"
         enough = _NEARLY_ALL * self.values
@@ -162,7 +156,7 @@ class ColumnWatch:
         is_distinct = distinct >= _DISTINCT and self.values >= _LEAST
         few = self._distinct.distinct <= min(_FEW_VALUES, max(2.0, _FEW_SHARE * self.values))
         words = self.all_words / self.values
-        few = few and (self.values >= _LEAST or words < _TEXT_WORDS)  # a few texts are no categories
+        few = few and (self.values >= _LEAST or words < _TEXT_WORDS)  # a few texts are not categories
         whole, count = max(self._whole.items(), key=lambda item: item[1], default=("", 0))
         is_code = self._forms["code"] >= enough or (count >= enough and whole not in VALUES)
         is_name = _NAMED.search(self.name) is not None or (not few and 1.5 <= words < 4.5)
@@ -182,7 +176,7 @@ class ColumnWatch:
         return any("." in value or "," in value for value in self._sample)
 
     def profile(self) -> Column:
-        """Return what was found."""
+        """Return the facts about the column."""
         kind = self.kind
         templated = max(_TEMPLATE, _TEMPLATE_SHARE * self.values)
         return Column(
@@ -209,13 +203,14 @@ class Header(Enum):
 
 
 def header_of(names: Sequence[str], rows: Sequence[Mapping[str, str | None]]) -> Header:
-    """Tell what a first line looks like by the records below it.
+    """Guess what a first line is, by comparing it with the records below it.
 
-    A date, an address or a fraction above a column of such values is one of them. A whole number or a code above such
-    values, a word that comes again below, and a sentence above sentences may be a name all the same: two of these make
-    a record, and one a doubt. Whole numbers that grow from column to column are taken for years and the like.
+    A date, an address or a fraction above a column of such values is a value itself. A whole number or a code above
+    such values, a word that recurs below, and a sentence above sentences may still be names: one of these makes the
+    line doubtful, two make it a record. Whole numbers that increase from column to column are taken for names, such as
+    years.
     """
-    rows = [row for row in rows if list(row.values()) != list(names)]  # the header again, as of files put together
+    rows = [row for row in rows if list(row.values()) != list(names)]  # skip repeated headers of joined files
     numbers = [int(name) for name in names if name.strip().isdecimal()]
     are_years = len(numbers) > 1 and numbers == sorted(set(numbers))
     hints = 0
@@ -237,7 +232,7 @@ def header_of(names: Sequence[str], rows: Sequence[Mapping[str, str | None]]) ->
 
 
 def headers(plan: Plan, reading: Reading) -> Iterator[tuple[str, Header]]:
-    """Give the tables of an input that can be read twice, and what the first line of each looks like."""
+    """Yield the tables of an input that can be read twice, and what the first line of each looks like."""
     every = replace(reading, columns=(), spans=None, person=None, every_column=True)
     tables = (piece for piece in plan.pieces if piece.format.name in TABLES and not piece.is_stream)
     for piece in islice(tables, _FILES):
@@ -247,9 +242,9 @@ def headers(plan: Plan, reading: Reading) -> Iterator[tuple[str, Header]]:
 
 
 def check_header(source: object, found: Header) -> None:
-    """Refuse a record in the place of a header: it would be released as it is, and shown as names."""
+    """Raise an InputError if the header is a record, which would be released as it is and shown as column names."""
     if found is Header.RECORD:
         raise InputError(
-            f"the first line of {source} looks like a record and not like the names of columns, and would be released "
-            "as it is: put a line with names before it, or rename the columns that look like values."
+            f"the first line of {source} looks like a record, not like column names, and would be released as it is: "
+            "insert a line with names before it, or rename the columns that look like values."
         )

@@ -1,4 +1,4 @@
-"""Conditions that figures must meet, such as ``attacker<=0.2``: a gate for unattended jobs."""
+"""Conditions on figures, such as ``attacker<=0.2``, as a gate for unattended jobs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from wordveil.stats import Estimate
 
 __all__ = ["FIGURES", "Gate", "Verdict", "check"]
 
-#: What can be required, and what it is.
+#: The figures that can be required, with their meaning.
 FIGURES = {
     "attacker": "the share of the veiled words that the strongest attacker guesses",
-    "gain": "of the words that attackers cannot guess without the draws, the share that the draws give away",
-    "repeats": "the share found of the words that recur in a record, or for a person",
-    "kept": "the share of the veiled words that come out unchanged",
+    "gain": "of the words that attackers cannot guess without the draws, the share that the draws reveal",
+    "repeats": "the share of the words recurring in a record, or for a person, that an attacker finds",
+    "kept": "the share of the veiled words that stay",
     "utility": "how much of the texts a reader keeps, from 0 to 1",
-    "score": "how much of the label a reader can still tell, from 0 to 1",
+    "score": "how well the label can still be predicted, from 0 to 1",
     "coverage": "the share of the words that the space knows, in the worst column",
     "templated": "the share of the running text in phrases that recur from record to record",
-    "repeated": "the share of the texts that are there more than once",
-    "singled_out": "the share of the records that their shape alone tells from all others",
+    "repeated": "the share of the texts that occur more than once",
+    "singled_out": "the share of the records with a unique shape",
     "identifiers": "how many e-mail addresses, phone numbers and the like would be released as they are",
     "untouched": "how many columns of text would be released as they are",
-    "personal": "how many columns that name people or things would be released as they are",
+    "personal": "how many columns that identify people or things would be released as they are",
     "epsilon": "the ε",
     "stops": "how many reasons there are not to release",
 }
@@ -38,7 +38,7 @@ _FORM = re.compile(r"\s*([a-z_]+)\s*(<=|>=|==|=|<|>)\s*([0-9]{1,12}(?:\.[0-9]{1,
 
 @dataclass(frozen=True)
 class Gate:
-    """A figure and the bound that it must keep.
+    """A bound on a figure.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """Read a condition; nothing in it is ever run."""
+        """Parse a condition, without evaluating anything."""
         found = _FORM.fullmatch(text)
         if found is None:
             raise OptionError("a requirement must look like attacker<=0.2: a figure, a sign and a number.")
@@ -74,7 +74,7 @@ class Gate:
         return cls(figure, "=" if sign == "==" else sign, float(number) / (100.0 if percent else 1.0))
 
     def verdict(self, value: Estimate | float | None) -> Verdict:
-        """Compare a figure; of an estimate, the end of its interval that speaks against it."""
+        """Compare a figure with the bound; of an estimate, use the unfavourable end of its interval."""
         if value is None:
             return Verdict(self, None, False)
         if isinstance(value, Estimate):
@@ -89,9 +89,9 @@ class Verdict:
     Attributes
     ----------
     gate : Gate
-        What was required.
+        The requirement.
     value : float or None
-        What was compared; None where there is no such figure, so that it is not met.
+        The value that was compared; None if there is no such figure, in which case the requirement is not met.
     is_met : bool
         Whether it is met.
     """
@@ -107,10 +107,10 @@ class Verdict:
         return f"{'met' if self.is_met else 'not met'}: {self.gate}; {found}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the verdict as plain values."""
         return {"require": str(self.gate), "value": self.value, "met": self.is_met}
 
 
 def check(gates: Iterable[Gate], figures: Mapping[str, Estimate | float | None]) -> list[Verdict]:
-    """Compare figures with what is required of them."""
+    """Compare figures with the requirements."""
     return [gate.verdict(figures.get(gate.figure)) for gate in gates]

@@ -1,4 +1,4 @@
-"""Presets by protection: the largest ε at which the strongest attacker guesses, and gains, no more than stated."""
+"""Presets by protection: the largest ε at which the strongest attacker guesses and gains at most what is stated."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["PROTECTION", "Protection", "bound_of", "choose", "usual_epsilons", "
 
 
 class Protection(NamedTuple):
-    """What a preset allows; the upper ends of the intervals must be no more than this."""
+    """The bounds of a preset, on the upper ends of intervals."""
 
     attacker: float  # the share of the veiled words that the strongest attacker guesses, with the draws or without
-    gain: float  # of the words that cannot be guessed without the draws, the share that these give away
+    gain: float  # of the words that cannot be guessed without the draws, the share that the draws reveal
 
     def allows(self, trial: Trial) -> bool:
-        """Whether no attacker of a trial finds more."""
+        """Whether all attackers of a trial are within the bounds."""
         return trial.gain.high <= self.gain and trial.most <= self.attacker
 
 
@@ -32,15 +32,15 @@ PROTECTION = {
     "strong": Protection(0.10, 0.05), "balanced": Protection(0.20, 0.10), "light": Protection(0.40, 0.20),
 }  # fmt: skip
 
-_AROUND = (0.5, 0.75, 1.1, 1.6)  # times the ε at which 2% of all words stay
-_LOWER = (0.5, 0.25)  # times the least of these, where even that gives too much away
-_BACK = 0.8  # from one try to the next, where the network finds more than the others
+_AROUND = (0.5, 0.75, 1.1, 1.6)  # the ε to try, as multiples of the ε at which 2% of all words stay
+_LOWER = (0.5, 0.25)  # multiples of the smallest of these, to try if even that reveals too much
+_BACK = 0.8  # the factor to the next ε, if the network finds more than the other attackers
 _TRIES = 4
-_BELOW, _STEPS = 0.85, 3  # between the last ε that will do and the first that will not
+_BELOW, _STEPS = 0.85, 3  # for the search between the last ε within the bounds and the first outside
 
 
 def bound_of(protect: str) -> Protection:
-    """Return what a preset allows."""
+    """Return the bounds of a preset."""
     if protect not in PROTECTION:
         raise OptionError(f"unknown protection {protect!r}; choose one of {', '.join(PROTECTION)}.")
     return PROTECTION[protect]
@@ -49,8 +49,8 @@ def bound_of(protect: str) -> Protection:
 def usual_presets() -> dict[str, dict[str, dict[str, float]]]:
     """Return the ε of each preset on public prose, by space and mechanism.
 
-    There no attacker guesses more than the preset allows. What they would guess without the draws was not measured, so
-    the bound on the gain has no part in it.
+    At this ε, no attacker guesses more than the preset allows. The bound on the gain is ignored, because what attackers
+    guess without the draws was not measured there.
     """
     found: dict[str, dict[str, dict[str, float]]] = {}
     for space, name, curve in shipped_curves():
@@ -60,30 +60,28 @@ def usual_presets() -> dict[str, dict[str, dict[str, float]]]:
 
 
 def usual_epsilons(make: Maker, space: Space, watch: Watch = ignore) -> list[float]:
-    """Return the ε worth looking at: around the one at which the first few words stay."""
+    """Return the ε to try by default: around the one at which the first few words stay."""
     low = span_of(meter_for(make, space, watch=watch)).low
     return sorted({float(f"{low * times:.2g}") for times in _AROUND})
 
 
 def choose(bench: Bench, bound: Protection, epsilons: Sequence[float], watch: Watch = ignore) -> Trial | None:
-    """Find the largest ε at which no attacker finds more than `bound` allows.
+    """Find the largest ε at which all attackers are within the bounds.
 
-    The quick attackers are tried at each of some ε, and at one between the last that will do and the first that will
-    not. The network, if there is one, then has its say: where it gains more, the next smaller ε is tried.
-
-    `bench`: where to try. `bound`: what may be found; see `PROTECTION`. `epsilons`: the ε to try, in order.
+    The fast attackers are tried at the given ε, in ascending order, and then between the last ε within the bounds and
+    the first outside. Then the network is tried, unless it is left out. If it finds more, the next smaller ε is tried.
 
     Returns
     -------
     Trial or None
-        What was found at that ε; None if there is none.
+        The trial at that ε; None if there is none.
     """
     share = 0.7 if bench.is_fast else 0.4
     tried = [
         bench.trial(epsilon, within(watch, share * place / len(epsilons), share * (place + 1) / len(epsilons)))
         for place, epsilon in enumerate(epsilons)
     ]
-    if bench.floor > bound.attacker:  # which no ε can change
+    if bench.floor > bound.attacker:  # guessed without any draw, so no ε helps
         return None
     fitting = next((place for place, one in enumerate(tried) if not bound.allows(one)), len(tried))
     if fitting == len(tried):
@@ -106,9 +104,9 @@ def choose(bench: Bench, bound: Protection, epsilons: Sequence[float], watch: Wa
 
 
 def _between(bench: Bench, low: Trial, high: Trial, bound: Protection, watch: Watch) -> Trial:
-    """Try between an ε that will do and one that will not; where nothing does, stay with the lower one.
+    """Search between an ε within the bounds and one outside; if nothing between fits, return the lower one.
 
-    The first try is a little below where a straight line between the two meets the bound, the next ones halfway.
+    The first try is slightly below the point where linear interpolation meets the bound; the next ones bisect.
     """
     ends = ((low.gain.high, high.gain.high, bound.gain), (low.most, high.most, bound.attacker))
     shares = [(most - start) / max(1e-9, end - start) for start, end, most in ends if end > most]

@@ -1,6 +1,6 @@
-"""What to do: the rules by which a plan recommends a release, asks for something first, or advises against it.
+"""The rules by which a plan recommends a release, asks for something first, or advises against it.
 
-The thresholds are stated here, once, and explained in docs/plan.md.
+The thresholds are defined here and explained in docs/plan.md.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ class Rules:
 
     least_coverage: float = 0.5  # below this, do not release: most words would be replaced at random
     poor_coverage: float = 0.8  # below this, warn
-    weakest: Protection = PROTECTION["light"]  # do not release where attackers find more than this, the weakest preset
-    least_utility: float = 0.05  # do not release if a reader keeps less than this: it would help nobody
+    weakest: Protection = PROTECTION["light"]  # do not release if attackers find more than the weakest preset allows
+    least_utility: float = 0.05  # do not release if a reader keeps less than this: it would be useless
     # Drop a column if more of its running text than this lies in phrases that recur from record to record.
     templated: float = 0.5
     recurring: float = 0.1  # draw words once if they recur in more records, or for more people, than this
-    singled_out: float = 0.5  # warn if more records than this have a shape of their own
+    singled_out: float = 0.5  # warn if more records than this have a unique shape
 
 
-#: The rules that are used.
+#: The rules in use.
 RULES = Rules()
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing to know.
+    """A piece of advice.
 
     Attributes
     ----------
     kind : {"stop", "first", "note"}
-        A reason not to release, something to do before, or something to know.
+        A reason not to release, something to do first, or something to know.
     code : str
-        What it is about, for programs.
+        The topic, for programs.
     sentence : str
-        For people.
+        The advice, for people.
     """
 
     kind: str
@@ -53,7 +53,7 @@ class Advice:
     sentence: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the advice as plain values."""
         return asdict(self)
 
 
@@ -64,13 +64,13 @@ class Recommendation:
     Attributes
     ----------
     epsilon : float or None
-        The ε to release at; None if there are reasons not to.
+        The ε to release at; None if there are reasons not to release.
     advice : tuple of Advice
         The reasons, what to do first, and what else to know.
     columns : tuple of str
         The columns to veil.
     once : str or None
-        In what scope to draw equal words once; None to draw them each time.
+        The scope in which to draw equal words once; None to draw them each time.
     """
 
     epsilon: float | None
@@ -79,11 +79,11 @@ class Recommendation:
     once: str | None
 
     def of(self, kind: str) -> list[Advice]:
-        """Return the advice of a kind."""
+        """Return the advice of one kind."""
         return [one for one in self.advice if one.kind == kind]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the recommendation as plain values."""
         return {
             "release": self.epsilon is not None,
             "epsilon": self.epsilon,
@@ -104,13 +104,12 @@ def recommend(
     has_label: bool = False,
     enough: bool = True,
 ) -> Recommendation:
-    """Weigh what was found.
+    """Apply the rules.
 
-    `found`: what the input holds. `trial`: what attackers find at the ε to release at; None if no ε gives the
-    protection asked for. `floor`: the share of the veiled words that attackers guess without the draws. `protect`: the
-    protection asked for; None if an ε was given instead. `is_fast`: whether the network was left out. `once`: in what
-    equal words are drawn once already (record, person, file). `has_label`: whether a label was to be told from the
-    texts. `enough`: whether there were enough records to try attacks on.
+    `trial` is the one at the ε to release at, or None if no ε gives the protection asked for. `floor` is the share of
+    the veiled words that attackers guess without the draws. `protect` is None if an ε was given instead. `is_fast` says
+    whether the network was left out, and `once` in what scope equal words are already drawn once. `has_label` says
+    whether a label was given, and `enough` whether there were enough records to try attacks.
     """
     stops, first = _stops(found, trial, floor, protect, enough=enough), _first(found)
     notes = _notes(found, trial, is_fast=is_fast)
@@ -129,13 +128,13 @@ def recommend(
     elif once is None and found.records.recurring > RULES.recurring:
         wider, whose = "record", f"in {found.records.recurring:.0%} of the records"
     if wider is not None:
-        told = ""
+        risk = ""
         if trial is not None and trial.repeats is not None:
-            told = f": an attacker who knows where it stands would find {trial.repeats.value:.0%} of such words"
+            risk = f": an attacker who knows where it stands would find {trial.repeats.value:.0%} of such words"
         first.append(
             Advice(
                 "first", "recurring",
-                f"A word would be drawn more than once {whose}, and its draws add up{told}. Draw equal words once for "
+                f"A word would be drawn more than once {whose}, and its draws add up{risk}. Draw equal words once for "
                 f"each {wider}.",
             )
         )  # fmt: skip
@@ -154,14 +153,14 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             "stop",
             "coverage",
             f"The space knows only {column.coverage:.0%} of the words of {_named(column.name)}, so most of it would be "
-            "replaced at random. Choose a space of the language of the texts.",
+            "replaced at random. Choose a space in the language of the texts.",
         )
         for column in found.texts
         if column.coverage is not None and column.coverage < RULES.least_coverage
     ]
     if not found.chosen:
         said.append(
-            Advice("stop", "nothing", "No column seems to be text, so there is nothing to veil; name those that are.")
+            Advice("stop", "nothing", "No column seems to be text, so there is nothing to veil; name the columns.")
         )
     elif not found.records.veiled:
         said.append(Advice("stop", "nothing", "There is no word to veil in these columns."))
@@ -170,10 +169,9 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop",
                 "few",
-                f"There are too few records with a text ({len(found.sample)}; {LEAST} are needed) to try attacks on "
-                "them, so that no ε can be recommended: what attackers find depends on the texts. Plan all records "
-                "that you will ever release together, or go by what an ε means for prose in general (`wordveil "
-                "calibrate`).",
+                f"There are too few records with text ({len(found.sample)}; {LEAST} are needed) to try attacks, so no "
+                "ε can be recommended: what attackers find depends on the texts. Plan all the records that you will "
+                "ever release together, or see what an ε means for prose in general (`wordveil calibrate`).",
             )
         )
     if floor > bound.attacker:
@@ -188,10 +186,9 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop",
                 "guessed",
-                f"{floor:.0%} of these words are guessed without seeing a draw, from the words left alone, by an "
-                f"attacker who knows other records of this kind: more than the {bound.attacker:.0%} that {asked!r} "
-                f"allows, whatever the ε. {found.templated:.0%} of the text lies in phrases that recur. "
-                f"{advised}",
+                f"An attacker who knows other records of this kind guesses {floor:.0%} of these words without seeing a "
+                f"draw, from the words left alone: more than the {bound.attacker:.0%} that {asked!r} allows, at any ε. "
+                f"{found.templated:.0%} of the text is in phrases that recur. {advised}",
             )
         )
     if trial is None:
@@ -202,7 +199,7 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
                     "no_epsilon",
                     f"No ε gives the protection {protect!r}: at every ε tried attackers guess more than "
                     f"{bound.attacker:.0%} of the words, or gain more than {bound.gain:.0%} from the draws. The texts "
-                    "are too much alike; take out what is templated, or ask for less protection.",
+                    "are too similar; remove templates from them, or ask for less protection.",
                 )
             )
         return said
@@ -211,19 +208,18 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             Advice(
                 "stop", "gained",
                 f"At ε = {trial.epsilon:g} the strongest attacker may guess {trial.most:.0%} of the veiled words, and "
-                f"the draws may give away {trial.gain.high:.0%} of those that cannot be guessed without them, where "
-                f"the weakest preset allows {RULES.weakest.attacker:.0%} and {RULES.weakest.gain:.0%}. Choose a "
-                "smaller ε.",
+                f"the draws may reveal {trial.gain.high:.0%} of those that cannot be guessed without them. The weakest "
+                f"preset allows {RULES.weakest.attacker:.0%} and {RULES.weakest.gain:.0%}. Choose a smaller ε.",
             )
         )  # fmt: skip
-    # A score says more than vectors, but only where it is clearly above what is told without the words.
+    # A score says more than vectors, but only if it is clearly above the score without the veiled words.
     useful = trial.score if trial.score is not None and trial.score.low > 0.0 else trial.utility or trial.score
     if useful is not None and useful.value < RULES.least_utility:
         said.append(
             Advice(
                 "stop", "useless",
                 f"At ε = {trial.epsilon:g} a reader keeps next to nothing of the texts ({max(0.0, useful.value):.0%} "
-                "of the way from no words to clean text), so the release would cost privacy and help nobody.",
+                "of the way from no words to clean text), so the release would cost privacy and be useless.",
             )
         )  # fmt: skip
     return said
@@ -244,22 +240,22 @@ def _first(found: Survey) -> list[Advice]:
         names = _named(*(column.name for column in found.untouched))
         said.append(Advice("first", "untouched", f"Veil or drop {names}: that is text and would stay as it is."))
     if found.personal:
-        told = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
+        names = ", ".join(f"{listed([column.name])} ({column.kind})" for column in found.personal)
         said.append(
             Advice(
                 "first", "personal",
-                f"Drop these columns or replace their values, which name people or things: {told}. privatize leaves "
-                "them as they are.",
+                f"Drop these columns or replace their values, which identify people or things: {names}. privatize "
+                "leaves them as they are.",
             )
         )  # fmt: skip
     templated = [column for column in found.texts if column.templated > RULES.templated]
     if templated:
-        told = ", ".join(f"{column.templated:.0%} of {_named(column.name)}" for column in templated)
+        shares = ", ".join(f"{column.templated:.0%} of {_named(column.name)}" for column in templated)
         said.append(
             Advice(
                 "first", "templated",
-                f"{told} lie in phrases that recur from record to record: macros, forms or signatures. Take them out, "
-                "or release which template it was instead of the text.",
+                f"{shares} is in phrases that recur from record to record: macros, forms or signatures. Remove them, "
+                "or release the name of the template instead of the text.",
             )
         )  # fmt: skip
     poor = [
@@ -267,10 +263,12 @@ def _first(found: Survey) -> list[Advice]:
         if column.coverage is not None and RULES.least_coverage <= column.coverage < RULES.poor_coverage
     ]  # fmt: skip
     if poor:
-        told = ", ".join(f"{column.coverage:.0%} of {_named(column.name)}" for column in poor)
+        shares = ", ".join(f"{column.coverage:.0%} of {_named(column.name)}" for column in poor)
         said.append(
             Advice(
-                "first", "coverage", f"The space knows only {told}. Choose one of the language and field of the texts."
+                "first",
+                "coverage",
+                f"The space knows only {shares}. Choose a space for the language and field of the texts.",
             )
         )
     return said
@@ -283,23 +281,23 @@ def _notes(found: Survey, trial: Trial | None, *, is_fast: bool) -> list[Advice]
         said.append(
             Advice(
                 "note", "singled_out",
-                f"{records.singled_out:.0%} of the records are told from all others by their shape alone: the words "
-                "left alone, the punctuation and the number of words. Anyone who knows such a text finds its record, "
-                f"whatever the ε; if all words were veiled it would be {records.singled_out_bare:.0%}.",
+                f"{records.singled_out:.0%} of the records have a unique shape: the words left alone, the punctuation "
+                "and the number of words. Anyone who knows such a text finds its record, at any ε. If all words were "
+                f"veiled, it would be {records.singled_out_bare:.0%}.",
             )
         )  # fmt: skip
     if found.identifiers:
         counts = ", ".join(f"{count:,} {kind}" for kind, count in found.identifiers.items())
         said.append(
             Advice(
-                "note", "identifiers", f"privatize replaces what is not a word in the texts by placeholders: {counts}."
+                "note", "identifiers", f"privatize replaces these identifiers in the texts by placeholders: {counts}."
             )
         )
     foreign = [column for column in found.texts if column.language not in ("", "en")]
     if foreign:
-        told = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
+        names = ", ".join(f"{_named(column.name)} ({column.language})" for column in foreign)
         said.append(
-            Advice("note", "language", f"Not in English: {told}. Choose function words and a space of that language.")
+            Advice("note", "language", f"Not in English: {names}. Choose function words and a space for that language.")
         )
     if is_fast and trial is not None:
         said.append(

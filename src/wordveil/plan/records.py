@@ -1,4 +1,4 @@
-"""What the records of an input have in common, and what tells them apart, in bounded memory."""
+"""Statistics of the records of an input: what recurs in them and what singles them out, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,31 +18,26 @@ _ALL = 1 << 64
 
 @dataclass(frozen=True)
 class Records:
-    """What was found of the texts that would be veiled, record by record."""
+    """Statistics of the texts that would be veiled, by record."""
 
-    records: int  # how many there are
-    # How many words they have, and how many of these would be veiled.
-    words: int
-    veiled: int
-    recurring: float  # the share of the records in which a word to be veiled stands more than once
-    draws: float  # how often such a word stands in its record, on average
-    # The share of the records whose shape no other record has: the words left alone, the punctuation and the number of
-    # words, which are released as they are.
+    records: int  # the number of records
+    words: int  # the number of words
+    veiled: int  # the number of words that would be veiled
+    recurring: float  # the share of the records in which some word to veil occurs more than once
+    draws: float  # how often such a word occurs in its record, on average
+    # The share of the records with a unique shape: the words left alone, the punctuation and the number of words, which
+    # are released as they are.
     singled_out: float
-    # The same if all words were veiled, so that only the punctuation and the number of words are released.
-    singled_out_bare: float
+    singled_out_bare: float  # the same if all words were veiled, so that the shape has no words
     is_exact: bool  # whether the last two were counted on all records, not on a sample of the shapes
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the statistics as plain values."""
         return asdict(self)
 
 
 class RecordWatch:
-    """Looks at the texts of records that would be veiled.
-
-    `veil`: what would veil them. `hasher`: for what is counted.
-    """
+    """Collects statistics of the texts of records that `veil` would veil."""
 
     def __init__(self, veil: Veil, hasher: Hasher) -> None:
         self._veil, self._hash = veil, hasher
@@ -52,7 +47,7 @@ class RecordWatch:
         self._shapes, self._bare_shapes = Recurring(), Recurring()
 
     def add(self, texts: Sequence[str]) -> None:
-        """Look at the texts of a record."""
+        """Add the texts of a record."""
         self.records += 1
         seen: Counter[str] = Counter()
         for text in texts:
@@ -69,7 +64,7 @@ class RecordWatch:
             shapes.add(self._hash("\x1f".join(parts)))
 
     def found(self) -> Records:
-        """Return what was found."""
+        """Return the statistics."""
         count = max(1, self.records)
         return Records(
             records=self.records,
@@ -84,7 +79,7 @@ class RecordWatch:
 
 
 def veiled_words(veil: Veil, text: str) -> tuple[int, list[str]]:
-    """Return how many words a text has, and the keys of those that a veil would replace, numbers aside."""
+    """Return the number of words of a text, and the keys of those that a veil would replace, without numbers."""
     tokens = tokenise(text)
     chosen = veil.selection.choose(tokens, None)
     words = zip(tokens.pieces[1::2], tokens.keys, chosen, strict=True)
@@ -93,24 +88,21 @@ def veiled_words(veil: Veil, text: str) -> tuple[int, list[str]]:
 
 @dataclass(frozen=True)
 class People:
-    """What was found of those who wrote, or are written about."""
+    """Statistics of the people whose records these are."""
 
-    people: int  # how many there are, or about how many
-    records: float  # how many records a person has on average
+    people: int  # the number of people, perhaps approximate
+    records: float  # the mean number of records per person
     recurring: float  # the share of the people for whom some word would be drawn more than once, over all their records
     draws: float  # how often such a word would be drawn, on average
-    most: int  # how often the most frequent word of a person would be drawn, among the people looked at
+    most: int  # the most draws of one word of a person, among the sampled people
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the statistics as plain values."""
         return asdict(self)
 
 
 class PeopleWatch:
-    """Keeps all texts of some people, chosen fairly.
-
-    `veil`: what would veil the texts. `room`: how many records to keep at most.
-    """
+    """Keeps all texts of a fair sample of people, with at most `room` records."""
 
     def __init__(self, veil: Veil, room: int) -> None:
         self._veil, self._room, self._limit, self._kept = veil, room, _ALL, 0
@@ -118,7 +110,7 @@ class PeopleWatch:
         self._people = Recurring()
 
     def add(self, person: int, texts: tuple[str, ...]) -> None:
-        """Look at a record of a person, given by a hash."""
+        """Add a record of a person, given by a hash."""
         self._people.add(person)
         if person >= self._limit:
             return
@@ -130,14 +122,14 @@ class PeopleWatch:
             self._kept = sum(map(len, self._texts.values()))
 
     def __iter__(self) -> Iterator[list[str]]:
-        """Give the records of each person that was kept, each as one text."""
+        """Yield the records of each sampled person, each record as one text."""
         for records in self._texts.values():
             yield ["\n".join(texts) for texts in records]
 
     def found(self) -> People:
-        """Return what was found."""
+        """Return the statistics."""
         recurring, places, words, most = 0, 0, 0, 0
-        once = set if self._veil.once is not None else list  # of a record a word is drawn once, or each time
+        once = set if self._veil.once is not None else list  # in a record, equal words are drawn once, or each time
         for texts in self:
             seen = Counter(key for text in texts for key in once(veiled_words(self._veil, text)[1]))
             again = [count for count in seen.values() if count > 1]

@@ -1,4 +1,4 @@
-"""A whole plan: a look at the input, attacks on a sample, and a recommendation."""
+"""A whole plan: a survey of the input, attacks on a sample, and a recommendation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from wordveil.text import Veil
 
 __all__ = ["DEFAULT_PROTECTION", "ReleasePlan", "epsilon_for", "plan_release"]
 
-#: What is asked for if nothing else is.
+#: The default protection.
 DEFAULT_PROTECTION = "balanced"
 
 _SELECTIONS = ("content", "all")
@@ -32,18 +32,18 @@ _SELECTIONS = ("content", "all")
 
 @dataclass(frozen=True)
 class ReleasePlan:
-    """What was found before a release, and what to do.
+    """The findings of a plan, and its recommendation.
 
     Attributes
     ----------
     found : Survey
-        What the input holds.
+        What the input contains.
     described : dict
-        The mechanism, without its ε.
+        The description of the mechanism, without ε.
     trials : list of Trial
-        What attackers find and readers keep at several ε; empty if there are too few records to try.
+        What attackers find and readers keep at several ε; empty if there are too few records.
     chosen : Trial or None
-        At the ε to release at; None if there is none.
+        The trial at the ε to release at; None if there is none.
     protect : str or None
         The protection asked for; None if an ε was given.
     is_fast : bool
@@ -65,7 +65,7 @@ class ReleasePlan:
     recommendation: Recommendation
 
     def figures(self) -> dict[str, Estimate | float | None]:
-        """Return what can be required, by name; see `wordveil.plan.FIGURES`."""
+        """Return the figures that can be required, by name; see `wordveil.plan.FIGURES`."""
         found, trial = self.found, self.chosen
         names = ("attacker", "gain", "repeats", "kept", "utility", "score", "epsilon")
         tried: dict[str, Estimate | float | None] = dict.fromkeys(names)
@@ -88,11 +88,11 @@ class ReleasePlan:
         }
 
     def check(self, gates: Sequence[Gate]) -> list[Verdict]:
-        """Compare the figures with what is required of them."""
+        """Compare the figures with requirements."""
         return check(gates, self.figures())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without any text."""
+        """Return the plan as plain values, without any text."""
         return {
             "wordveil": __version__,
             "confidence": CONFIDENCE,
@@ -126,36 +126,37 @@ def plan_release(
     once: str | None = "record",
     watch: Watch = ignore,
 ) -> ReleasePlan:
-    """Look at an input, attack a sample of it, and say what to do. Nothing is written and no draw is released.
+    """Survey an input, attack a sample of it, and recommend what to do. Nothing is written or released.
 
     Parameters
     ----------
     source : str or Path
         The file or folder.
     columns : sequence of str
-        The columns that would be veiled; without any, those that seem to be text.
+        The columns to veil. If empty, those that seem to be text.
     make : callable
         Makes the mechanism for an ε; see `wordveil.calibration.maker`.
     space : Space
-        The space that it is made on.
+        The space of the mechanism.
     epsilons : sequence of float
-        The ε to try. One alone is taken as chosen, unless a protection is asked for.
+        The ε to try. A single ε is taken as chosen, unless you ask for a protection.
     protect : {"strong", "balanced", "light"}, optional
-        Choose the largest ε with this protection; ``balanced`` unless one ε is given.
+        Choose the largest ε with this protection. Default: ``balanced``, unless a single ε is given.
     select : {"content", "all"}
         Which words are veiled.
     person, label : str, optional
-        The column that says whose record it is, and the one that an analyst wants to tell from the text.
+        The column that identifies the person of a record, and the column that an analyst wants to predict from the
+        text.
     sample : int
         How many records to try attacks on.
     seed : int
-        Of the sample and of all draws.
+        Random seed of the sample and of all draws.
     fast : bool
         Leave out the network, which needs PyTorch and minutes.
     once : {"record", "person", "file"} or None
-        In what equal words would be drawn once.
+        The scope in which equal words would be drawn once.
     watch : callable
-        Told how far it is.
+        Called with the progress.
     """
     if select not in _SELECTIONS:
         raise OptionError(f"attacks are tried for select {' or '.join(_SELECTIONS)} only.")
@@ -171,7 +172,7 @@ def plan_release(
     )
     described = {name: value for name, value in veil.mechanism.describe().items() if name != "epsilon"}
     bench = chosen = None
-    # Where the space does not know the words there is nothing to attack, and a reason not to release.
+    # If the space knows too few of the words, that alone is a reason not to release, so nothing is attacked.
     enough = sum(bool(record.texts) for record in found.sample) >= LEAST
     if enough and found.records.veiled and (found.coverage or 0.0) >= RULES.least_coverage:
         bench = Bench(found, make, space, select=select, is_fast=fast, once=once, seed=seed)
@@ -213,32 +214,32 @@ def epsilon_for(
     seed: int = 0,
     watch: Watch = ignore,
 ) -> float:
-    """Return the largest ε that gives a protection to some texts, by the strongest attacker on these very texts.
+    """Return the largest ε that gives a protection to texts, by the strongest attacker on these texts.
 
     Parameters
     ----------
     texts : sequence of str
-        The texts, or some of them, chosen at random: half serve as what attackers know, half are attacked.
+        The texts, or a random sample: half of them serve as what attackers know, and half are attacked.
     protect : {"strong", "balanced", "light"}
-        The strongest attacker guesses at most 10, 20 or 40% of the veiled words, and of those that cannot be guessed
-        without the draws at most 5, 10 or 20%.
+        The strongest attacker guesses at most 10, 20 or 40% of the veiled words, and at most 5, 10 or 20% of those that
+        cannot be guessed without the draws.
     make : callable
         Makes the mechanism for an ε; see `wordveil.calibration.maker`.
     space : Space
-        The space that it is made on.
+        The space of the mechanism.
     select : {"content", "all"}
         Which words are veiled.
     fast : bool
         Leave out the network, which needs PyTorch and minutes.
     seed : int
-        Of all draws.
+        Random seed of all draws.
     watch : callable
-        Told how far it is.
+        Called with the progress.
 
     Raises
     ------
     InputError
-        If no ε gives that protection.
+        If no ε gives this protection.
     """
     records = [Sampled((text,), None) for text in texts]
     nothing = Records(len(records), 0, 0, 0.0, 1.0, 0.0, 0.0, is_exact=True)
@@ -246,5 +247,5 @@ def epsilon_for(
     bench = Bench(found, make, space, select=select, is_fast=fast, seed=seed)
     chosen = choose(bench, bound_of(protect), usual_epsilons(make, space), watch)
     if chosen is None:
-        raise InputError(f"no ε gives these texts the protection {protect!r}; they are too much alike.")
+        raise InputError(f"no ε gives these texts the protection {protect!r}; they are too similar.")
     return chosen.epsilon

@@ -1,4 +1,4 @@
-"""Counting in bounded memory: what recurs, how many are distinct, and a fair sample, however long the input is."""
+"""Counts and samples of inputs of any length, in bounded memory."""
 
 from __future__ import annotations
 
@@ -16,28 +16,25 @@ Item = TypeVar("Item")
 Hashes = NDArray[np.uint64]
 
 _ALL = 1 << 64
-_REMEMBERED = 1 << 17  # words whose hashes are remembered
+_REMEMBERED = 1 << 17  # words whose hashes are cached
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 class Hasher:
-    """Turns values into numbers of 64 bits under a key, so that nothing that is counted holds a word.
-
-    `seed`: the key: the same one gives the same numbers.
-    """
+    """A keyed 64-bit hash of values, so that no count holds a word; `seed` is the key."""
 
     def __init__(self, seed: int) -> None:
         self._key = seed.to_bytes(16, "little", signed=True)
         self._known: dict[str, int] = {}
 
     def __call__(self, value: str) -> int:
-        """Return the number of a value."""
+        """Return the hash of a value."""
         content = value.encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.blake2b(content, digest_size=8, key=self._key).digest(), "little")
 
     def words(self, words: list[str]) -> Hashes:
-        """Return the numbers of words; those that were seen before are found quickly."""
+        """Return the hashes of words, with a cache."""
         known, found = self._known, []
         for word in words:
             number = known.get(word)
@@ -50,7 +47,7 @@ class Hasher:
 
     @staticmethod
     def runs(words: Hashes, length: int) -> Hashes:
-        """Return a number for every run of `length` words, from the numbers of the words."""
+        """Return a hash for every run of `length` words, from the hashes of the words."""
         count = len(words) - length + 1
         if count <= 0:
             return np.empty(0, dtype=np.uint64)
@@ -65,12 +62,10 @@ class Hasher:
 
 
 class Recurring:
-    """Counts how often values occur; from a number of distinct values on, of a fair sample of the values.
+    """Counts how often values occur; if there are more than `room` distinct values, those of a fair sample.
 
-    A value is in the sample if its hash lies below a limit, which is halved whenever there are too many. So all
-    occurrences of a sampled value are counted, and shares over values or occurrences are not distorted.
-
-    `room`: how many distinct values to count at most.
+    A value is in the sample if its hash is below a limit, which is halved whenever there are too many values. So all
+    occurrences of a sampled value are counted, and shares over values or occurrences are unbiased.
 
     Examples
     --------
@@ -101,23 +96,20 @@ class Recurring:
 
     @property
     def distinct(self) -> int:
-        """How many distinct values there are, or about how many."""
+        """The number of distinct values, estimated unless `is_exact`."""
         return round(len(self._counts) * (_ALL / self._limit))
 
     def values(self, *, most: int) -> int:
-        """Return how many values, or about how many, occur at most this often."""
+        """Return the number of values that occur at most this often, estimated unless `is_exact`."""
         return round(sum(count <= most for count in self._counts.values()) * (_ALL / self._limit))
 
     def share_of_occurrences(self, *, least: int) -> float:
-        """Return the share of all occurrences that values make up which occur at least this often."""
+        """Return the share of all occurrences that belong to values occurring at least this often."""
         return sum(count for count in self._counts.values() if count >= least) / max(1, sum(self._counts.values()))
 
 
 class Reservoir(Generic[Item]):
-    """Keeps a uniform sample of a stream.
-
-    `room`: how many items to keep. `seed`: of the choice.
-    """
+    """Keeps a uniform sample of `room` items of a stream."""
 
     def __init__(self, room: int, seed: int) -> None:
         self._room, self._random = room, random.Random(seed)  # noqa: S311 - a sample, no secret
@@ -125,7 +117,7 @@ class Reservoir(Generic[Item]):
         self.seen = 0
 
     def place(self) -> int | None:
-        """Count one more item, and return where it goes; None if it is not kept, and need not be made."""
+        """Count an item and return its place in the sample; None if it is not kept, and need not be made."""
         self.seen += 1
         if self.seen <= self._room:
             return self.seen - 1
@@ -133,7 +125,7 @@ class Reservoir(Generic[Item]):
         return place if place < self._room else None
 
     def put(self, place: int, item: Item) -> None:
-        """Keep an item where `place` said."""
+        """Store an item at a place returned by `place`."""
         if place == len(self._items):
             self._items.append(item)
         else:

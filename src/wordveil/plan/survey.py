@@ -1,4 +1,4 @@
-"""One pass over an input: what its columns are, what its texts hold, and a fair sample of them."""
+"""One pass over an input: its columns, statistics of its texts, and a fair sample."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from wordveil.text.identifiers import VALUES
 
 __all__ = ["Sampled", "Survey", "check_columns", "records_of", "survey"]
 
-#: So many records decide what columns are texts, where none is chosen.
+#: How many records decide which columns are text, if no columns are given.
 FIRST = 1000
-_MOST = 1000  # columns
-_LONGEST = 20_000  # characters of a sampled text
-_NO_IDENTIFIERS = (*VALUES, "MARKUP")  # which name nobody
+_MOST = 1000  # the most columns
+_LONGEST = 20_000  # the most characters of a sampled text
+_NO_IDENTIFIERS = (*VALUES, "MARKUP")  # kinds that identify nobody
 
 Fields = dict[str, str | None]
 
 
 class Sampled(NamedTuple):
-    """A record of the sample: its texts to veil, and what it is labelled with."""
+    """A sampled record: its texts to veil, and its label."""
 
     texts: tuple[str, ...]
     label: str | None
@@ -37,28 +37,28 @@ class Sampled(NamedTuple):
 
 @dataclass(frozen=True)
 class Survey:
-    """What a pass over an input found.
+    """The result of a pass over an input.
 
     Attributes
     ----------
     columns : list of Column
-        Every column, in the order of the input.
+        All columns, in the order of the input.
     chosen : tuple of str
         The columns that would be veiled.
     records : Records
-        What was found of the texts in these.
+        Statistics of the texts in these columns.
     people : People or None
-        What was found of people, if a column names them.
+        Statistics of people, if a column identifies them.
     sample : list of Sampled
-        Some records, chosen at random.
+        A random sample of records.
     by_person : list of list of str
-        The records of some people, chosen at random, each as one text.
+        The records of a random sample of people, each record as one text.
     skipped : int
-        How many files of a folder are not read.
+        The number of files of a folder that are not read.
     lacking : int
-        How many records lack a key to veil, as of JSON.
+        The number of records that lack a key to veil, in formats such as JSON.
     missing : {"refuse", "pass"}
-        What would become of these.
+        What would happen to these records.
     """
 
     columns: list[Column]
@@ -86,18 +86,18 @@ class Survey:
 
     @property
     def personal(self) -> list[Column]:
-        """The columns that name people or things and would be released as they are."""
+        """The columns that identify people or things and would be released as they are."""
         return [column for column in self.columns if column.kind in PERSONAL and column.name not in self.chosen]
 
     @property
     def identifiers(self) -> dict[str, int]:
-        """How many e-mail addresses, phone numbers and the like the texts to veil hold, by kind; no plain values."""
+        """The number of e-mail addresses, phone numbers and so on in the texts to veil, by kind, without values."""
         kinds = sorted({kind for column in self.texts for kind in column.identifiers if kind not in _NO_IDENTIFIERS})
         return {kind: sum(column.identifiers.get(kind, 0) for column in self.texts) for kind in kinds}
 
     @property
     def left_raw(self) -> int:
-        """How many e-mail addresses, phone numbers and the like stand in columns that are released as they are."""
+        """The number of e-mail addresses, phone numbers and so on in columns that are released as they are."""
         stay = [column for column in self.columns if column.name not in self.chosen]
         return sum(
             count for column in stay for kind, count in column.identifiers.items() if kind not in _NO_IDENTIFIERS
@@ -105,23 +105,23 @@ class Survey:
 
     @property
     def coverage(self) -> float | None:
-        """The least coverage of a column to veil."""
+        """The lowest coverage of a column to veil."""
         return min((column.coverage for column in self.texts if column.coverage is not None), default=None)
 
     @property
     def templated(self) -> float:
-        """How much of the running text to veil lies in phrases that recur from record to record."""
+        """The share of the running text to veil in phrases that recur from record to record."""
         words = sum(column.words * column.values for column in self.texts)
         return sum(column.templated * column.words * column.values for column in self.texts) / max(1.0, words)
 
     @property
     def repeated(self) -> float:
-        """The share of the texts to veil that are there more than once."""
+        """The share of the texts to veil that occur more than once."""
         values = sum(column.values for column in self.texts)
         return sum(column.repeated * column.values for column in self.texts) / max(1, values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without any text."""
+        """Return the survey as plain values, without any text."""
         return {
             "columns": [column.to_dict() for column in self.columns],
             "to_veil": list(self.chosen),
@@ -150,11 +150,10 @@ def survey(
     seed: int = 0,
     watch: Watch = ignore,
 ) -> Survey:
-    """Look at every record of an input once, in memory that does not grow with it.
+    """Look at every record of an input once, in bounded memory.
 
-    `plan`: what to read. `reading`: how; its columns are those that would be veiled. Without any, the columns that seem
-    to be text. `veil`: what would veil them. `person` and `label`: the column that says whose record it is, and the one
-    that says what is to be told from the text. `sample`: how many records to keep for attacks. `seed`: of the sample.
+    The columns of `reading` are those that would be veiled, by `veil`; if there are none, the columns that seem to be
+    text. `person` and `label` are columns, as in `plan_release`. `sample` records are kept for attacks.
     """
     hasher = Hasher(seed)
     watches: dict[str, ColumnWatch] = {}
@@ -198,7 +197,7 @@ def survey(
             kept.put(place, Sampled(short, None if label is None else fields.get(label)))
         if people is not None and person is not None and (who := fields.get(person)):
             people.add(hasher(who), tuple(text[:_LONGEST] for text in found))
-    for column in watches.values():  # records that lack a key, as of JSON
+    for column in watches.values():  # count records that lack a key, as JSON may
         column.empty = texts.records - column.values
     return Survey(
         columns=[column.profile() for column in watches.values()],
@@ -214,7 +213,7 @@ def survey(
 
 
 def records_of(plan: Plan, reading: Reading, watch: Watch = ignore) -> Iterator[Fields]:
-    """Give the columns of every record of an input, in order; `reading` must ask for every column."""
+    """Yield the columns of every record of an input, in order; `reading` must ask for every column."""
     before, size = 0, plan.size
     for piece in plan.pieces:
         with piece.format.open_reader(piece.source, reading) as reader:
@@ -226,13 +225,13 @@ def records_of(plan: Plan, reading: Reading, watch: Watch = ignore) -> Iterator[
 
 
 def _lacks(fields: Fields, name: str) -> bool:
-    """Whether a record has no such key, or an element of one of its lists."""
-    items = f"{name.rpartition('[*]')[0]}[*]" if "[*]" in name else ""  # an empty list has none, and lacks nothing
+    """Whether a record, or an element of one of its lists, lacks a key."""
+    items = f"{name.rpartition('[*]')[0]}[*]" if "[*]" in name else ""  # an empty list lacks nothing
     return name not in fields and any(one.startswith(items) for one in fields)
 
 
 def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
-    """Refuse a column that the input does not have."""
+    """Raise an InputError for a column that the input does not have."""
     if names == [""] and asked:
         raise InputError("plain text has no columns; leave out `columns`, `person` and `label`.")
     for name in asked:
@@ -242,7 +241,7 @@ def check_columns(names: Sequence[str], asked: Sequence[str]) -> None:
 
 
 def _texts(watches: dict[str, ColumnWatch], others: Sequence[str | None]) -> tuple[str, ...]:
-    """Choose the columns that seem to be text."""
+    """Return the columns that seem to be text."""
     if list(watches) == [""]:
         return ("",)
     return tuple(name for name, column in watches.items() if column.kind == "text" and name not in others)

@@ -1,4 +1,4 @@
-"""What attackers find and readers keep of a sample at an ε. Everything runs here, and no text leaves the machine."""
+"""Measures what attackers find and readers keep of a sample at an ε. No text leaves the machine."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ __all__ = ["ALONE", "CONTEXT", "LEAST", "RECORDS", "Attack", "Bench", "Trial"]
 
 Counts = NDArray[np.int64]
 
-#: The attackers, as people are told of them.
+#: The attackers, as described to people.
 ALONE = "one word at a time, knowing how frequent words are in such texts"
 RECORDS = "trigrams, knowing other records of this kind in clear"
 CONTEXT = "a network fitted on the release alone"
 
-_TARGETS = 2000  # veiled words that are looked for, in whole records
-_AGAIN = 200  # words that recur that are looked for
+_TARGETS = 2000  # veiled words to guess, in whole records
+_AGAIN = 200  # recurring words to guess
 _TIMES = (1, 10)
 _SUSPECTS = 10_000
-_READ, _LONGEST = 9000, 200  # words of the records that are read to see what is kept, and characters of each
-_NETWORK, _NETWORK_WORDS = 600, 50_000  # texts that the network is fitted on, and about how many words of them
-_FAINT = 1e-3  # the ε of a release that says nothing
+_READ, _LONGEST = 9000, 200  # words of the records read to measure utility, and the most characters of each
+_NETWORK, _NETWORK_WORDS = 600, 50_000  # the most texts that the network is fitted on, and about how many words
+_FAINT = 1e-3  # the ε of a release that reveals practically nothing
 _FOLDS = 3
-_TELLS = 0.05  # more of the labels must be told right from clean text than without words, or it tells nothing
-#: How many records attacks need; fewer tell nothing.
+_LEAST_GAIN = 0.05  # the least gain in predicted labels from no words to clean text; with less, the score says nothing
+#: The fewest records that attacks need.
 LEAST = 40
 
 
@@ -64,13 +64,13 @@ class Attack:
     Attributes
     ----------
     attacker : str
-        Who it is, in words.
+        Who the attacker is, in words.
     right : Estimate
-        How many of the veiled words they guess right.
+        The share of the veiled words that they guess.
     floor : float
-        How many of them they guess right without the draws: from what is left alone, and from what they know.
+        The share that they guess without the draws: from the words left alone, and from what they know.
     gain : Estimate
-        Of the words that they cannot guess without the draws, the share that the draws give away.
+        Of the words that they cannot guess without the draws, the share that the draws reveal.
     """
 
     attacker: str
@@ -79,47 +79,47 @@ class Attack:
     gain: Estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the figures as plain values."""
         return plain(vars(self))
 
 
 def gain_over(right: Estimate, floor: float) -> Estimate:
-    """Return what is gained over a floor that is known."""
+    """Return the gain over a known floor."""
     rest = max(1e-9, 1.0 - floor)
     return _moved(right, lambda end: min(1.0, max(0.0, (end - floor) / rest)))
 
 
 def gain_within(hits: Counts, floor: Counts, trials: Counts) -> Estimate:
-    """Return what is gained over a floor that was found on the same stretches of text, drawn again together."""
+    """Return the gain over a floor that was measured on the same records; both are resampled together."""
     gained, possible = hits - floor, trials - floor
     value = float(max(0, gained.sum()) / max(1, possible.sum()))
     low, high = resampled_shares(gained, possible)
-    # Where nothing was gained a bootstrap sees no spread.
+    # If nothing was gained, a bootstrap sees no spread.
     most = upper_bound(round(value * len(hits)), len(hits), (1.0 - CONFIDENCE) / 2.0)
     return Estimate(value, low, high if high > value else float(most), int(trials.sum()))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What was found at an ε.
+    """What attackers find and readers keep at one ε.
 
     Attributes
     ----------
     epsilon : float
         The ε.
     kept : Estimate
-        How many of the veiled words come out unchanged.
+        The share of the veiled words that stay.
     attacks : tuple of Attack
         What each attacker finds.
     repeats : Estimate or None
-        Of the words that recur in a record, or for a person, how many are found by an attacker who knows where they
-        stand and combines up to ten of their draws; None if there are none.
+        The share of the words recurring in a record, or for a person, that an attacker finds who knows their places and
+        combines up to ten of their draws; None if there are none.
     utility : Estimate or None
-        How near the vectors of the texts that were read are to those of the clean texts: 0 as if no word had been
-        released, 1 for clean text; None where the space has no vectors.
+        How close the vectors of the texts as read are to those of the clean texts, on a scale from 0, as if no word had
+        been released, to 1, clean text; None if the space has no vectors.
     score : Estimate or None
-        How much of what the label can be told by from clean text is told from what was read, on the same scale, and 0
-        where the veiled words only confuse, since an analyst may leave them out; None without a label.
+        How well the label can be predicted from the texts as read, on the same scale; 0 if the veiled words only
+        confuse, since an analyst may leave them out. None without a label.
     """
 
     epsilon: float
@@ -136,7 +136,7 @@ class Trial:
 
     @property
     def most(self) -> float:
-        """The share of the veiled words that some attacker may guess: the largest upper end of an interval."""
+        """The largest upper end of the attackers' intervals: the share of the words that some attacker may guess."""
         return max(attack.right.high for attack in self.attacks)
 
     @property
@@ -145,21 +145,18 @@ class Trial:
         return max((attack.gain for attack in self.attacks), key=lambda gain: gain.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the figures as plain values."""
         facts = plain(vars(self))
         facts["attacks"] = [attack.to_dict() for attack in self.attacks]
         return {**facts, "strongest": self.strongest.to_dict(), "gain": self.gain.to_dict()}
 
 
 class Bench:
-    """Tries a mechanism at any ε on a sample.
+    """Tries a mechanism at any ε on the sample of a survey.
 
-    Half of the sampled records are what an attacker may know in clear, a leak or the macros of a help desk; the other
-    half is veiled and attacked.
-
-    `found`: with the sample. `make`: makes the mechanism for an ε. `space`: the space that it is made on. `select`:
-    which words are veiled (content, all). `is_fast`: leave out the network, which needs PyTorch and minutes. `once`: in
-    what equal words are drawn once (record, person, file). `seed`: of all draws.
+    Half of the sampled records are what an attacker may know in clear, such as a leak or the macros of a help desk; the
+    other half is veiled and attacked. `is_fast` leaves out the network, which needs PyTorch and minutes. See
+    `plan_release` for the other parameters.
     """
 
     def __init__(
@@ -181,13 +178,12 @@ class Bench:
         half = len(records) // 2
         if len(records) < LEAST:
             raise InputError(
-                f"the sample has only {len(records)} records with a text, too few to try attacks on; {LEAST} are "
-                "needed."
+                f"the sample has only {len(records)} records with text, too few to try attacks; {LEAST} are needed."
             )
         self.known, self.attacked = half, len(records) - half
         self._known = self._words([text for record in records[:half] for text in record.texts])
         self._records = records[half:]
-        self._texts = ["\n".join(record.texts) for record in self._records]  # a record is veiled as one text is
+        self._texts = ["\n".join(record.texts) for record in self._records]  # a record is veiled as one text
         self._by_person = found.by_person
         self._hidden = self._words(self._texts)
         self._trials: dict[float, Trial] = {}
@@ -197,7 +193,7 @@ class Bench:
         return words_of(texts, self._space.vocabulary, self._select)
 
     def trial(self, epsilon: float, watch: Watch = ignore) -> Trial:
-        """Return what is found at an ε; what was found before is not tried again."""
+        """Return the trial at an ε, running it at most once."""
         found = self._trials.get(epsilon)
         if found is None:
             found = self._trials[epsilon] = self._try(epsilon, watch)
@@ -205,26 +201,26 @@ class Bench:
 
     @property
     def trials(self) -> list[Trial]:
-        """All that was found, by ε."""
+        """All trials, by ε."""
         return [self._trials[epsilon] for epsilon in sorted(self._trials)]
 
     def deepened(self, epsilon: float, watch: Watch = ignore) -> Trial:
-        """Return what is found at an ε, also by the network, which is fitted again for it."""
+        """Return the trial at an ε with the network, which is fitted for this ε."""
         found = self.trial(epsilon)
         if self.is_fast or epsilon in self._deepened:
             return found
-        told = f"attacking in depth at ε = {epsilon:g}"
-        network = self._network(self._make(epsilon), lambda _, share: watch(told, share))
+        what = f"attacking in depth at ε = {epsilon:g}"
+        network = self._network(self._make(epsilon), lambda _, share: watch(what, share))
         self._trials[epsilon] = replace(found, attacks=(*found.attacks, network))
         self._deepened.add(epsilon)
         return self._trials[epsilon]
 
     def _try(self, epsilon: float, watch: Watch) -> Trial:
         made = self._make(epsilon)
-        told = f"attacking at ε = {epsilon:g}"
+        what = f"attacking at ε = {epsilon:g}"
 
         def part(start: float, end: float) -> Watch:
-            return within(lambda _, share: watch(told, share), start, end)
+            return within(lambda _, share: watch(what, share), start, end)
 
         sentences = self._sentences(made, part(0.0, 0.4))
         repeats = self._repeats(made, part(0.4, 0.5))
@@ -237,7 +233,7 @@ class Bench:
                 (RECORDS, sentences.in_context, self._floor.in_context, 2),
             )
         ]
-        watch(told, 1.0)
+        watch(what, 1.0)
         return Trial(epsilon, sentences.kept, tuple(attacks), repeats, utility, score)
 
     def _entropy(self) -> Entropy:
@@ -259,12 +255,12 @@ class Bench:
 
     @cached_property
     def faintest(self) -> float:
-        """The ε of a release that says almost nothing."""
+        """The ε of a release that reveals practically nothing."""
         return max(_FAINT, smallest_accepted(self._make, 1.0 if _accepts(self._make, 1.0) else 100.0))
 
     @cached_property
     def _floor(self) -> SentenceAttack:
-        """What is guessed right without the draws."""
+        """The attack without the draws: at an ε that reveals practically nothing."""
         return self._sentences(self._make(self.faintest), ignore)
 
     @property
@@ -276,7 +272,7 @@ class Bench:
         people = self._by_person
         groups = people or [[text] for text in self._texts]
         words = self._words([text for group in groups for text in group])
-        if people and self._once == "record":  # a word of a person is drawn once for each record that has it
+        if people and self._once == "record":  # a person's word is drawn once in every record that has it
             words = words.distinct()
         words = words.grouped(np.repeat(np.arange(len(groups)), [len(group) for group in groups]))
         if not len(words.targets):
@@ -293,7 +289,7 @@ class Bench:
 
     @cached_property
     def _to_attack(self) -> int:
-        """How many records the network is fitted on and looks at."""
+        """The number of records that the network is fitted on and attacks."""
         return max(LEAST // 2, min(_NETWORK, _how_many(self._texts, _NETWORK_WORDS)))
 
     def _network(self, made: Mechanism[Any], watch: Watch) -> Attack:
@@ -301,7 +297,7 @@ class Bench:
             made, self._texts[: self._to_attack], select=self._select, tokens=_TARGETS, once=self._once is not None,
             entropy=self._entropy(), watch=watch,
         )  # fmt: skip
-        # What it would guess without the draws is not known. It is at least what is guessed without context.
+        # What it would guess without the draws is unknown, but at least what is guessed without context.
         floor = self._floor.alone.value
         return Attack(CONTEXT, found.in_context, floor, gain_over(found.in_context, floor))
 
@@ -309,12 +305,12 @@ class Bench:
 
     @cached_property
     def _to_read(self) -> int:
-        """How many records are read."""
+        """The number of records that are read."""
         return max(LEAST // 2, _how_many(self._documents, _READ))
 
     @cached_property
     def _documents(self) -> list[str]:
-        """The beginning of each record, since many short texts tell more than a few long ones."""
+        """The start of each record; many short texts say more than a few long ones."""
         return [text[:_LONGEST] for text in self._texts]
 
     def _reading(self, made: Mechanism[Any], watch: Watch) -> tuple[Estimate | None, Estimate | None]:
@@ -344,7 +340,7 @@ class Bench:
     def _clean(self) -> NDArray[np.float64]:
         """Return the mean vector of the words of each record."""
         space = self._space
-        assert isinstance(space, PointSpace)  # noqa: S101 - seen to by the caller
+        assert isinstance(space, PointSpace)  # noqa: S101 - checked by the caller
         words = self._words(self._documents[: self._to_read])
         known = words.ids >= 0
         ones = np.ones(int(known.sum()))
@@ -357,7 +353,7 @@ class Bench:
 
 
 def _how_many(texts: Sequence[str], words: int) -> int:
-    """Return how many of the first texts have about this many words together."""
+    """Return how many texts, from the first on, have about this many words in total."""
     return int(np.searchsorted(np.cumsum([len(text) / 6 for text in texts]), words))
 
 
@@ -370,25 +366,25 @@ def _accepts(make: Callable[[float], Any], epsilon: float) -> bool:
 
 
 def _likeness(read: NDArray[np.float64], clean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cosine between what was read of each text and its clean vector, each from the mean of all."""
+    """Return the cosine between the vector of each text as read and its clean vector, both centred."""
     ours, theirs = read - read.mean(axis=0), clean - clean.mean(axis=0)
     lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
     return np.asarray((ours * theirs).sum(axis=1) / np.maximum(lengths, 1e-12))
 
 
 def _share_of_way(found: NDArray[np.float64], nothing: NDArray[np.float64]) -> Estimate:
-    """Return how far the mean likeness is on the way from nothing to clean text, where it is 1."""
+    """Return the mean similarity on a scale from 0, without the draws, to 1, clean text."""
     start = float(nothing.mean())
     return _moved(Estimate.mean(found), lambda end: (end - start) / max(1e-9, 1.0 - start))
 
 
 def _moved(figure: Estimate, scale: Callable[[float], float]) -> Estimate:
-    """Return a figure on another scale."""
+    """Return an estimate on another scale."""
     return Estimate(scale(figure.value), scale(figure.low), scale(figure.high), figure.n)
 
 
 def _scores(vectors: NDArray[np.float64], labels: Sequence[str]) -> NDArray[np.bool_]:
-    """Return for each text whether its label is told right by a model that was fitted on other texts."""
+    """Return, for each text, whether a model fitted on other texts predicts its label."""
     needs("sklearn", "tasks", "a score by label")
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - an extra
     from sklearn.model_selection import KFold, cross_val_predict  # noqa: PLC0415
@@ -397,13 +393,13 @@ def _scores(vectors: NDArray[np.float64], labels: Sequence[str]) -> NDArray[np.b
 
     model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
     folds = KFold(_FOLDS, shuffle=True, random_state=0)
-    told = cross_val_predict(model, vectors, np.array(labels, dtype=object).astype(str), cv=folds)
-    return np.asarray(told == np.array(labels))
+    predicted = cross_val_predict(model, vectors, np.array(labels, dtype=object).astype(str), cv=folds)
+    return np.asarray(predicted == np.array(labels))
 
 
 def _share_of_scores(read: NDArray[np.bool_], nothing: NDArray[np.bool_], clean: NDArray[np.bool_]) -> Estimate | None:
-    """Return how far the score is on the way from nothing to clean text; None where clean text tells nothing."""
+    """Return the score on a scale from 0, without the draws, to 1, clean text; None if clean text predicts nothing."""
     start, end = float(nothing.mean()), float(clean.mean())
-    if end - start < max(_TELLS, 2.0 * math.sqrt(2.0 * end * (1.0 - end) / len(clean))):
+    if end - start < max(_LEAST_GAIN, 2.0 * math.sqrt(2.0 * end * (1.0 - end) / len(clean))):
         return None
     return _moved(Estimate.share(int(read.sum()), len(read)), lambda value: max(0.0, (value - start) / (end - start)))

@@ -1,4 +1,4 @@
-"""What a plan found, in sentences, and as a self-contained HTML page, which needs Jinja2 (the extra ``plots``)."""
+"""A plan in sentences, and as a self-contained HTML page, which needs Jinja2 (the extra ``plots``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["attackers", "headline", "page"]
 
 
 def headline(plan: ReleasePlan) -> str:
-    """Say in a sentence or two what to do."""
+    """Return a sentence or two that say what to do."""
     trial, epsilon = plan.chosen, plan.recommendation.epsilon
     if trial is None or epsilon is None:
         stops = plan.recommendation.of("stop")
@@ -26,30 +26,30 @@ def headline(plan: ReleasePlan) -> str:
         reasons = len(stops)
         return f"Do not release this as it is, for {'this reason' if reasons == 1 else f'these {reasons} reasons'}."
     attack = trial.strongest
-    told = (
-        f"Release at ε = {epsilon:g}. The strongest attacker that was tried ({attack.attacker}) guesses "
-        f"{_share(attack.right)} of the veiled words, and {attack.floor:.1%} without the draws. Of the other words, "
-        f"the draws give away {_share(trial.gain)}."
+    said = (
+        f"Release at ε = {epsilon:g}. The strongest attacker tried ({attack.attacker}) guesses {_share(attack.right)} "
+        f"of the veiled words, and {attack.floor:.1%} without the draws. Of the other words, the draws reveal "
+        f"{_share(trial.gain)}."
     )
     if trial.utility is not None:
-        told += f" A reader keeps {max(0.0, trial.utility.value):.0%} of the way from no words to clean text"
-        told += "." if trial.score is None else f", and {max(0.0, trial.score.value):.0%} of what tells the label."
-    return told
+        said += f" A reader keeps {max(0.0, trial.utility.value):.0%} of the way from no words to clean text"
+        said += "." if trial.score is None else f", and {max(0.0, trial.score.value):.0%} of what predicts the label."
+    return said
 
 
 def attackers(plan: ReleasePlan) -> str:
-    """Say who the attackers are, and what limits them."""
-    told = (
+    """Return sentences about the attackers and their limits."""
+    said = (
         f"All attackers know the mechanism. Of the sampled records, {plan.known:,} are those that attackers may know "
         f"in clear (from a leak, or the macros of a help desk), and {plan.attacked:,} are attacked. "
         "“Gained” is the share they guess of the words that they cannot guess without the draws. “Utility” is how near "
         "the texts, as an analyst reads them, are to clean ones: 0 is as if no word were there, 1 is clean text."
     )
     if plan.is_fast:
-        return f"{told} The network was left out."
+        return f"{said} The network was left out."
     if not any(attack.attacker == CONTEXT for trial in plan.trials for attack in trial.attacks):
-        return f"{told} The network was fitted at no ε, because the other attackers already find too much."
-    return f"{told} The network is fitted on the release alone, and only at the ε to choose from."
+        return f"{said} The network was fitted at no ε, because the other attackers already find too much."
+    return f"{said} The network is fitted on the release alone, and only at the ε to choose from."
 
 
 def _share(figure: Estimate) -> str:
@@ -57,10 +57,9 @@ def _share(figure: Estimate) -> str:
 
 
 def page(plan: ReleasePlan, source: str, command: str | None, verdicts: Sequence[Verdict] = ()) -> str:
-    """Write the page.
+    """Return the page as HTML.
 
-    `plan`: what was found. `source`: the name of the input. `command`: what to run next; None if nothing is to be
-    released. `verdicts`: what was required.
+    `source` is the name of the input, and `command` what to run next, or None if the plan advises against a release.
     """
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined

@@ -1,4 +1,4 @@
-"""Read a release: compute what its outputs say about the words behind them."""
+"""Reads a release: computes what its outputs say about the words behind them."""
 
 from wordveil.reading.places import LEFT_ALONE, UNKNOWN, VEILED, Cutter, Places
 from wordveil.reading.reader import Place, Reader

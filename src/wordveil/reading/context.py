@@ -177,7 +177,7 @@ class Context(Population):
         largest, begun, done = optimiser.param_groups[0]["lr"], time.monotonic(), 0.0
         best, kept_weights, since = math.inf, None, 0
         queue: list[_Part] = []
-        self._network.leave_out(plan.dropout)
+        self._network.set_dropout(plan.dropout)
         with torch.random.fork_rng(devices=[] if self._device == "cpu" else None):
             torch.manual_seed(0)
             for step in range(steps):

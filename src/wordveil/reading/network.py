@@ -192,7 +192,7 @@ def _classes() -> dict[str, Any]:
                 asking = block(asking, offered, turns, seen)
             return self.leave(asking)
 
-        def leave_out(self, share: float) -> None:
+        def set_dropout(self, share: float) -> None:
             """Set the dropout rate."""
             for part in self.modules():
                 if isinstance(part, nn.Dropout):

@@ -33,12 +33,12 @@ __all__ = [
     "neighbourhoods",
 ]
 
-#: The spaces that come with the package.
+#: The names of the bundled spaces.
 BUNDLED = ("glove-50k", "wordnet-poincare")
 
 
 def bundled_facts(name: str) -> dict[str, Any]:
-    """Return the facts about a bundled space without opening it: words, dimension, source, licence, checksum."""
+    """Return facts about a bundled space without opening it: words, dimension, source, licence, checksum."""
     facts: dict[str, Any] = json.loads((DATA / name / "meta.json").read_text(encoding="utf-8"))
     return facts
 
@@ -56,8 +56,8 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     ----------
     name_or_path : str or Path
         The name of a bundled space, or a file: GloVe text, word2vec text or binary, fastText .vec, .npz or
-        .safetensors, plain or gzipped. The parsed form is cached, so that it opens in milliseconds the next time. A
-        folder that `wordveil train` wrote gives a Poincaré space.
+        .safetensors, plain or gzipped. The parsed form is cached, so it opens in milliseconds the next time. A folder
+        written by `wordveil train` gives a Poincaré space.
     normalise : bool
         Scale every vector to length 1.
 
@@ -68,9 +68,7 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
     (50000, 100)
     """
     if not isinstance(name_or_path, str | Path):
-        raise SpaceError(
-            f"a space is named, or given as the path of an embedding file, and not as {type(name_or_path).__name__}."
-        )
+        raise SpaceError(f"a space must be a name or the path of an embedding file, not {type(name_or_path).__name__}.")
     if str(name_or_path) in BUNDLED:
         folder = DATA / str(name_or_path)
         if is_poincare_folder(folder):
@@ -93,5 +91,5 @@ def load_space(name_or_path: str | Path, *, normalise: bool = False) -> Euclidea
 
 def _poincare(folder: Path, normalise: bool) -> PoincareSpace:
     if normalise:
-        raise OptionError("a Poincaré space cannot be normalised: its distances depend on where the points lie.")
+        raise OptionError("a Poincaré space cannot be normalised: its distances depend on the lengths of its vectors.")
     return PoincareSpace.load(folder)

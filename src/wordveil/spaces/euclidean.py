@@ -1,4 +1,4 @@
-"""Words as vectors, with the straight-line distance."""
+"""Words as vectors, with the Euclidean distance."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from wordveil.spaces.vocabulary import Vocabulary
 
 __all__ = ["EuclideanSpace"]
 
-_SMALLEST = 1e-30  # of the squared length of the longest vector: beyond, products leave the range of 32-bit floats
+_SMALLEST = 1e-30  # limits (with its inverse) the longest squared length, so that products fit into 32-bit floats
 
 
 class EuclideanSpace(PointSpace):
     """An embedding with the Euclidean distance.
 
-    A memory-mapped file of vectors stays on disk until they are needed as float32. `normalise` scales every vector to
-    length 1, so that the distance orders words as the cosine does; a zero vector stays. Graphs and tours made in
-    advance are taken from `folder`, if it comes with the package.
+    Memory-mapped vectors stay on disk until they are needed as float32. `normalise` scales every vector to length 1, so
+    that the distance orders words as the cosine does; a zero vector stays. Precomputed graphs and tours are taken from
+    `folder`, if it is bundled.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class EuclideanSpace(PointSpace):
     ) -> None:
         super().__init__(name, vocabulary, folder)
         if vectors.ndim != 2 or len(vectors) != len(vocabulary) or vectors.shape[1] == 0:
-            raise SpaceError("the vectors must be a matrix with a row for every word.")
+            raise SpaceError("the vectors must be a matrix with one row per word.")
         self.vectors = vectors
         self.normalise = normalise
         self.metric = "Euclidean distance of unit vectors" if normalise else "Euclidean distance"
@@ -63,7 +63,7 @@ class EuclideanSpace(PointSpace):
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of the words, the vectors and `normalise`."""
+        """A SHA-256 digest of the words, the vectors and `normalise`."""
         digest = hashlib.sha256()
         digest.update(f"{self.normalise} {self.vectors.dtype.str} {self.vectors.shape}\n".encode())
         digest.update("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
@@ -77,7 +77,7 @@ class EuclideanSpace(PointSpace):
 
     @cached_property
     def matrix(self) -> NDArray[np.float32]:
-        """The vectors as float32, scaled to length 1 where the space is normalised."""
+        """The vectors as float32, scaled to length 1 if the space is normalised."""
         matrix = plain(self.vectors, np.float32)
         return _unit(matrix) if self.normalise else matrix
 
@@ -89,7 +89,7 @@ class EuclideanSpace(PointSpace):
     @cached_property
     def squares(self) -> NDArray[np.float32]:
         """The squared lengths of the vectors."""
-        # summed in double precision, so that a square is rounded once
+        # summed in double precision, so that each square is rounded only once
         squares = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
         if squares.any() and not _SMALLEST <= squares.max() <= 1.0 / _SMALLEST:
             raise SpaceError("the vectors are too long or too short for distances in 32-bit floats; rescale them.")
@@ -101,7 +101,7 @@ class EuclideanSpace(PointSpace):
 
     @cached_property
     def diameter(self) -> float:
-        """Twice the radius of the ball around the mean: an upper bound on any distance."""
+        """Twice the largest distance from the mean: an upper bound on any distance."""
         centre = self.matrix.mean(axis=0, dtype=np.float64)
         radius = 0.0
         for start in range(0, len(self), 4096):
@@ -111,11 +111,11 @@ class EuclideanSpace(PointSpace):
 
     @property
     def precision(self) -> float:
-        """How far a computed distance may be from the true one."""
+        """A bound on the error of a computed distance."""
         return worst_error(self.matrix.shape[1], float(np.sqrt(self.squares.max())))
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, one row each."""
+        """Return the distances from each of these words to every word, one row per word."""
         return straight_distances(self.matrix, self.squares, np.asarray(ids))
 
     def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
@@ -123,16 +123,16 @@ class EuclideanSpace(PointSpace):
         return self._around(self.matrix[ids], min(k, len(self) - 1), own=ids)
 
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
-        """Return the `k` other words of largest cosine, and those cosines."""
+        """Return the `k` other words with the largest cosines, and the cosines."""
         k = min(k, len(self) - 1)
         return products.most(self.directions[ids], self.directions, None, k, own=ids)
 
     def likeness(self, ids: Ids) -> Rows:
-        """Return the cosine of every word with each of these words, one row each."""
+        """Return the cosine of every word with each of these words, one row per word."""
         return self.directions[ids] @ self.directions.T
 
     def points(self, ids: Ids) -> Points:
-        """Return the points of these words, one row each."""
+        """Return the points of these words, one row per word."""
         return self.matrix[ids]
 
     def nearest(self, points: Points) -> NDArray[np.int64]:
@@ -154,12 +154,12 @@ class EuclideanSpace(PointSpace):
         return np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
 
     def restrict(self, ids: Ids) -> EuclideanSpace:
-        """Return the space of these words alone."""
+        """Return the space restricted to these words."""
         words = Vocabulary(self.vocabulary.take(ids))
         return EuclideanSpace(f"{self.name} ({len(ids)} words)", words, self.matrix[ids], normalise=self.normalise)
 
     def projected(self, dimension: int) -> EuclideanSpace:
-        """Return the space on its main directions alone (principal components), centred."""
+        """Return the space projected on its principal components, centred."""
         if dimension > self.dimension:
             return self
         centred = self.matrix.astype(np.float64) - self.matrix.mean(axis=0, dtype=np.float64)
@@ -171,6 +171,6 @@ def _unit(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
     lengths[lengths == 0.0] = 1.0
     unit = np.empty_like(matrix)
-    for part in blocks(len(matrix), 1 << 14):  # in double precision, which all at once would take twice the memory
+    for part in blocks(len(matrix), 1 << 14):  # in blocks, because the division is in double precision
         unit[part] = matrix[part] / lengths[part, None]
     return unit

@@ -64,7 +64,7 @@ _FOREIGN = {
         "a pickle, which is never loaded because it can run code; export the vectors as word2vec text",
     ),
 }
-_PARSER_VERSION = 1  # to be raised when a change of the readers makes cached vectors wrong
+_PARSER_VERSION = 1  # raise it when a change of the readers makes cached vectors wrong
 
 
 def read_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[str], Vectors]:  # noqa: A002
@@ -75,22 +75,21 @@ def read_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
     path : Path or str
         A file, plain or gzipped, or a folder with ``vectors.npy`` and ``words.txt``.
     format : str, optional
-        One of `FORMATS`; detected from the content and the name if not given. A fastText ``.vec`` file is
-        ``word2vec``.
+        One of `FORMATS`; a fastText ``.vec`` file is ``word2vec``. Default: detected from the content and the name.
 
     Returns
     -------
     words : list of str
         The words, exactly as the file spells them.
     vectors : ndarray of shape (words, dimension)
-        float16 where the file holds float16, else float32. Those of a folder are mapped and read-only.
+        float16 if the file holds float16, else float32. Vectors of a folder are memory-mapped and read-only.
 
     Raises
     ------
     FileError
         If the file is missing, damaged or cannot be read.
     SpaceError
-        If what it holds is not an embedding; the message names the line or record.
+        If the file is not an embedding; the message names the line or record.
 
     Examples
     --------
@@ -108,10 +107,10 @@ def read_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
 
 
 def load_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[str], Vectors]:  # noqa: A002
-    """Read an embedding file, or the copy of its parsed form that an earlier call left in the cache.
+    """Read an embedding file, or the parsed form that an earlier call cached.
 
-    The cached copy is used as long as it is the same file, of the same size, and nothing has changed it since.
-    Parameters, results and errors are those of `read_vectors`, but the vectors are mapped from disk and read-only.
+    The cached form is used as long as the file has not changed. Parameters, results and errors are those of
+    `read_vectors`, but the vectors are memory-mapped and read-only.
     """
     path = Path(path)
     form = _form(path, format)
@@ -123,7 +122,7 @@ def load_vectors(path: Path | str, *, format: str | None = None) -> tuple[list[s
         write_folder(folder, words, vectors)
 
     state = path.stat()
-    # A time of change can be set, and a copy or an unpacked archive has that of another file: so also what cannot be.
+    # A modification time can be set or copied, so the key also has the change time and inode, which cannot.
     which = [str(path.resolve()), state.st_dev, state.st_ino]
     depends_on = [*which, state.st_size, state.st_mtime_ns, state.st_ctime_ns, form, _PARSER_VERSION]
     key = "vectors-" + hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:32]
@@ -136,31 +135,31 @@ def write_vectors(
     vectors: ArrayLike,
     format: str | None = None,  # noqa: A002
 ) -> None:
-    """Write an embedding file, under its name only when it is whole.
+    """Write an embedding file, atomically.
 
     Parameters
     ----------
     path : Path or str
-        Where to write; gzipped if it ends in ``.gz``.
+        The file; compressed if it ends in ``.gz``.
     words : sequence of str
-        The words, all different.
+        The words, all distinct.
     vectors : array of shape (words, dimension)
-        Kept as float16 or float32; the text formats and word2vec binary hold 32-bit numbers.
+        Stored as float16 or float32; the text formats and word2vec binary store 32-bit numbers.
     format : str, optional
-        One of `FORMATS`; where not given, the name tells it: ``.txt`` (GloVe), ``.vec`` (word2vec text),
-        ``.bin`` (word2vec binary), ``.npz`` or ``.safetensors``.
+        One of `FORMATS`. Default: determined by the name: ``.txt`` (GloVe), ``.vec`` (word2vec text), ``.bin``
+        (word2vec binary), ``.npz`` or ``.safetensors``.
 
     Raises
     ------
     SpaceError
-        If words and vectors do not fit together, or the format cannot hold a word.
+        If words and vectors do not match, or the format cannot represent a word.
     FileError
         If the file cannot be written.
     """
     path = Path(path)
     form = format or _form_of_name(path)
     if form is None:
-        raise OptionError(f"the name {path} does not say which format to write; choose one of: {', '.join(FORMATS)}.")
+        raise OptionError(f"the name {path} does not determine the format; choose one of: {', '.join(FORMATS)}.")
     _, write = _FORMATS[_known(form)]
     words = list(words)
     kept = narrow(np.asarray(vectors), "the embedding to write")
@@ -180,7 +179,7 @@ def write_vectors(
 
 def _gzip(plain: Path) -> Path:
     packed = plain.with_suffix(".gz")
-    # Neither name nor time inside, so that the same embedding always makes the same file.
+    # Without name and time, so that the file is reproducible.
     with (
         plain.open("rb") as source,
         packed.open("wb") as target,
@@ -205,12 +204,12 @@ def _known(form: str) -> str:
 
 
 def _form_of_name(path: Path) -> str | None:
-    """Return the format that the file's name announces, whether gzipped or not."""
+    """Return the format that the file's name suggests, ignoring ``.gz``."""
     return _NAMES.get(Path(path.name.lower().removesuffix(".gz")).suffix)
 
 
 def _sample(path: Path) -> bytes:
-    """Return the beginning of a file, which must not be empty."""
+    """Return the start of a file; raise a FileError if it is empty."""
     with opened(path) as handle:
         sample = handle.read(_SAMPLE_BYTES)
     if not sample:
@@ -219,7 +218,7 @@ def _sample(path: Path) -> bytes:
 
 
 def _detect(path: Path) -> str:
-    """Return the format of a file or folder, by its content first and its name second."""
+    """Return the format of a file or folder, by its content and then its name."""
     if is_folder(path):
         return "folder"
     sample = _sample(path)

@@ -1,4 +1,4 @@
-"""Words as the nodes of a neighbour graph, with the number of hops as distance."""
+"""Words as nodes of a neighbour graph, with the number of hops as distance."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ __all__ = ["GraphSpace", "build_graph", "join", "list_similar"]
 
 Edges = NDArray[np.int64]
 
-_MOST_EDGES = 1 << 26  # so that the work on them takes gigabytes at most, and their numbers fit into 32 bits
+_MOST_EDGES = 1 << 26  # limits the work to gigabytes, and edge numbers to 32 bits
 _NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
-_MOST_PAIRS = 1 << 30  # that are compared in one round of joining components: seconds
-_SCORES = 1 << 24  # likenesses that are held at once
+_MOST_PAIRS = 1 << 30  # pairs compared in one round of joining components: seconds
+_SCORES = 1 << 24  # similarities held at once
 _ENDS = 1 << 14  # words of the largest component that others may be joined to
-_LISTED = 10  # neighbours listed for the spanning tree, even where the graph itself has fewer
+_LISTED = 10  # the fewest neighbours listed, for the spanning tree
 
 
 class GraphSpace(HopSpace):
-    """Words joined to their nearest words; the distance is the number of edges on the shortest path.
+    """Words joined to their most similar words; the distance is the number of edges on the shortest path.
 
-    Two words are joined when either is among the `k` most similar words of the other, by cosine in an embedding of
-    vectors, by distance elsewhere. Components that this leaves apart are joined by spanning-tree edges, so that every
-    word has a finite distance to every other. With ``k=0`` the graph is the spanning tree alone.
+    Two words are joined if either is among the `k` most similar words of the other: by cosine in an embedding of
+    vectors, else by distance. Separate components are joined by spanning-tree edges, so that all distances are finite.
+    With ``k=0`` the graph is only the spanning tree.
 
-    Use `GraphSpace.of` to build (and cache) the graph of an embedding. The edges come in compressed sparse rows, each
-    in both directions. `sizes`, if known, tells how many words are at each distance from each word; draws rely on it:
-    with wrong numbers, no promise holds. Only bundled graphs are `trusted`, which skips the checks that sort all edges
-    and search the graph.
+    Use `GraphSpace.of` to build (and cache) the graph of an embedding. The edges are in compressed sparse rows, each
+    edge in both directions. `sizes`, if known, is the number of words at each distance from each word. Draws rely on
+    it: with wrong numbers, no guarantee holds. Only bundled graphs are `trusted`, which skips the checks that sort all
+    edges and search the graph.
     """
 
     metric = "hops on the neighbour graph"
@@ -81,7 +81,7 @@ class GraphSpace(HopSpace):
         self._sizes = np.zeros((len(vocabulary), 1), dtype=np.uint32) if sizes is None else sizes
 
     def _check_edges(self) -> None:
-        """Refuse a graph on which hops are not a distance between any two words."""
+        """Raise a SpaceError unless the graph is undirected and connected, so that hops are a distance."""
         words, degrees = len(self.vocabulary), np.diff(self.indptr)
         begins, ends = np.repeat(np.arange(words), degrees), self.indices.astype(np.int64)
         both_ways = np.array_equal(np.sort(begins * words + ends), np.sort(ends * words + begins))
@@ -89,10 +89,10 @@ class GraphSpace(HopSpace):
             raise SpaceError(_NO_GRAPH)
 
     def _check_sizes(self, sizes: NDArray[Any]) -> None:
-        """Refuse sizes that cannot be those of this graph, without a search."""
+        """Raise a SpaceError if the sizes cannot be those of this graph, without a search."""
         words = len(self.vocabulary)
         is_table = sizes.ndim == 2 and sizes.dtype.kind in "iu" and len(sizes) == words and sizes.size > 0
-        # bounds first, since the sums of larger numbers could wrap to the right ones
+        # check bounds first: sums of larger numbers could wrap around to the right ones
         if (
             not is_table
             or not 0 <= int(sizes.min()) <= int(sizes.max()) <= words
@@ -104,9 +104,9 @@ class GraphSpace(HopSpace):
 
     @classmethod
     def of(cls, space: PointSpace, k: int = 10) -> GraphSpace:
-        """Build the neighbour graph of an embedding, or take it from the cache.
+        """Return the neighbour graph of an embedding, from the cache if possible.
 
-        As long as anything holds a graph of an embedding, it is not opened again: mechanisms at many ε share one.
+        Mechanisms at many ε share one graph: as long as it is in use, it is not opened again.
         """
         made = _MADE.setdefault(space, WeakValueDictionary())
         graph = made.get(k)
@@ -145,7 +145,7 @@ class GraphSpace(HopSpace):
             graph = cls(name, space.vocabulary, indptr, indices)
             if found[0] < 1.0:
                 graph.remarks = (
-                    f"The neighbours on this graph were looked for in parts of the space: it joins about "
+                    f"The neighbours on this graph were found by an approximate search, which finds about "
                     f"{100 * float(found[0]):.0f}% of the {k} most similar words; the promise is in its hops.",
                 )
         graph.embedding = space
@@ -155,7 +155,7 @@ class GraphSpace(HopSpace):
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
         """Open a graph from the folder it was saved to.
 
-        Unless it is `trusted` its sizes are counted again: draws rely on them, and nothing less would show them right.
+        Saved sizes are used only if the folder is `trusted`: draws rely on them, and only counting could verify them.
         """
         sizes = folder / "sizes.npy"
         return cls(
@@ -169,12 +169,12 @@ class GraphSpace(HopSpace):
 
     @cached_property
     def search(self) -> HopSearch:
-        """The search that all distances come from."""
+        """The breadth-first search on the graph."""
         return HopSearch(self.indptr, self.indices)
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of the words and the edges."""
+        """A SHA-256 digest of the words and the edges."""
         digest = hashlib.sha256("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
         digest.update(self.indptr.astype("<i8").data)
         digest.update(self.indices.astype("<i8").data)
@@ -184,7 +184,7 @@ class GraphSpace(HopSpace):
     def diameter(self) -> float:
         """The number of hops between the two words farthest apart, or an upper bound on it.
 
-        It is exact where the shells of all words are known, as on bundled graphs. Elsewhere it is twice the number of
+        It is exact if the shell sizes of all words are known, as on bundled graphs. Otherwise it is twice the number of
         hops to the word farthest from word 0.
         """
         if self._shells is not None:
@@ -193,22 +193,22 @@ class GraphSpace(HopSpace):
 
     @property
     def knows_shells(self) -> bool:
-        """Whether the shells of all words are known without a search."""
+        """Whether the shell sizes of all words are known without a search."""
         return self._shells is not None
 
     @property
     def shells(self) -> int:
-        """How many shells a word can have at most, the first being the word itself; no search if that is known."""
+        """The largest number of shells of a word, or a bound on it; the first shell is the word itself."""
         return int(self.diameter) + 1 if self._shells is None else self._shells
 
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
-        """Return the same as `distances`, as small integers."""
+        """Return the `distances` as small integers."""
         if self._rows is None:
             return self.search.distances(np.asarray(ids))
         return self._rows(np.asarray(ids))
 
     def remember(self, most: int) -> None:
-        """Keep the hops that are asked for, in so many bytes at most."""
+        """Cache hops, in at most `most` bytes."""
         if self._rows is None and self.diameter <= np.iinfo(np.int8).max:
             self._rows = _KeptRows(self.search, most // len(self))
 
@@ -217,13 +217,13 @@ class GraphSpace(HopSpace):
         return self.search.distances_to(np.asarray(ids), others).astype(np.float64)
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at 0, 1, 2, … hops from each word, one row each, padded with zeros."""
+        """Return the number of words at 0, 1, 2, … hops from each word, one row per word, padded with zeros."""
         missing = ids[self._sizes[ids, 0] == 0]
         if missing.size:
             missing = np.unique(missing)
             rows = self.search.sizes(missing)
             with self._lock:
-                # written into a copy that then replaces the table, so that no other thread sees it half done
+                # copy, then replace, so that no other thread sees a half-written table
                 deeper = max(0, max(map(len, rows)) - self._sizes.shape[1])
                 sizes = np.pad(self._sizes, ((0, 0), (0, deeper)))
                 for word, row in zip(missing, rows, strict=True):
@@ -240,17 +240,17 @@ class GraphSpace(HopSpace):
         renew_after_fork(self)
 
     def after_fork(self) -> None:
-        """Take a new lock: a thread that does not exist in this process may hold the old one."""
+        """Create a new lock: a thread that the fork did not copy may hold the old one."""
         self._lock, self._rows = threading.Lock(), None
 
 
 class _KeptRows:
-    """Hops from words to every word, in a byte each, kept once they are known; threads may share them."""
+    """A cache of the hops from words to every word, one byte each; thread-safe."""
 
     def __init__(self, search: HopSearch, most: int) -> None:
         self._search = search
-        self._table = np.empty((min(most, len(search)), len(search)), dtype=np.int8)  # given when it is written to
-        self._places = np.full(len(search), -1)  # of words in the table
+        self._table = np.empty((min(most, len(search)), len(search)), dtype=np.int8)  # takes memory only as written
+        self._places = np.full(len(search), -1)  # the rows of words in the table; -1 if they have none
         self._count = 0
         self._lock = threading.Lock()
 
@@ -267,18 +267,18 @@ class _KeptRows:
         with self._lock:
             new = np.flatnonzero(self._places[missing] < 0)[: len(self._table) - self._count]
             self._table[self._count : self._count + len(new)] = rows[new]
-            # said last: whoever sees a place finds the row there
+            # set last, so that a thread that sees a place finds the row there
             self._places[missing[new]] = self._count + np.arange(len(new))
             self._count += len(new)
         return found
 
 
-#: The graphs that are held somewhere, by the embedding that they were made of and their k.
+#: The graphs in use, by their embedding and k.
 _MADE: WeakKeyDictionary[PointSpace, WeakValueDictionary[int, GraphSpace]] = WeakKeyDictionary()
 
 
 def build_graph(space: PointSpace, k: int, listed: Listed | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Join every word to its `k` most similar words, and all words by a spanning tree; return sparse rows."""
+    """Join every word to its `k` most similar words, and components by a spanning tree; return sparse rows."""
     words = len(space)
     listed = listed or list_similar(space, max(k, _LISTED))
     k = min(k, listed.where.shape[1])
@@ -292,12 +292,12 @@ def build_graph(space: PointSpace, k: int, listed: Listed | None = None) -> tupl
 
 
 def join(space: PointSpace, edges: Edges, neighbours: NDArray[Any], likenesses: NDArray[Any]) -> Edges:
-    """Add the spanning-tree edges that make one component of all words (Borůvka's algorithm).
+    """Add spanning-tree edges until all words are in one component (Borůvka's algorithm).
 
-    In each round every component but the largest takes its edge of greatest likeness to a word outside; those are
-    edges of the maximum spanning tree. From no edges at all the whole tree comes out. Where that would take too long, a
-    component looks for its edge from one of its words alone, and a few edges too many may come of it: any edges that
-    join all are as good for the promise.
+    In each round, every component but the largest adds its edge of greatest similarity to a word outside; these are
+    edges of the maximum spanning tree. Starting without edges gives the whole tree. If that would take too long, a
+    component searches from only one of its words, and a few superfluous edges may be added; the guarantee holds for any
+    edges that join all words.
     """
     words = len(space)
     while True:
@@ -322,8 +322,8 @@ def _best_outgoing(
     target = np.where(found, neighbours[active, first], -1)
     best = np.full(len(sizes), -np.inf)
     np.maximum.at(best, component[active], value)
-    # A word whose listed neighbours all lie inside can still hold the best edge, if its last listed
-    # neighbour is nearer than the best edge found: only those words are compared with all others.
+    # A word whose listed neighbours are all inside its component can still have the best edge, if its last listed
+    # neighbour is nearer than the best edge found. Only these words are compared with all others.
     unsure = np.flatnonzero(~found & (likenesses[active, -1] > best[component[active]]))
     if isinstance(space, EuclideanSpace) and len(unsure) * len(component) > _MOST_PAIRS:
         places, target_of, value_of = _among_few(space, component, active, np.isneginf(best))
@@ -336,7 +336,7 @@ def _best_outgoing(
         value[some] = scores.max(axis=1)
         tell("joining the parts of the neighbour graph", 1.0)
 
-    # one edge a component: the largest value, of equals the smallest pair, so that no two ties make a cycle
+    # one edge per component: the largest value, with ties broken by the smallest pair, so that ties make no cycle
     pair = np.sort(np.stack([active, target], axis=1), axis=1)
     order = np.lexsort((pair[:, 1], pair[:, 0], -value, component[active]))
     lead = np.unique(component[active][order], return_index=True)[1]
@@ -347,10 +347,10 @@ def _best_outgoing(
 def _among_few(
     space: EuclideanSpace, component: NDArray[np.int64], active: NDArray[np.int64], is_alone: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Look for an edge from the first word, a frequent one, of each component that has none.
+    """Find an edge from the first word (a frequent one) of each component that has none.
 
-    It may lead to the first word of any other, or, where the largest takes no edge itself, to many of its words.
-    Returns the places of those words among the active ones, and for each the other end and how alike the two are.
+    It may lead to the first word of another component, or to many words of the largest one if that takes no edge.
+    Return the indices of these words among the active ones, the other ends, and the similarities.
     """
     first = np.unique(component, return_index=True)[1]
     others = np.setdiff1d(np.arange(len(component)), active) if len(first) > 2 else np.empty(0, dtype=np.int64)

@@ -1,10 +1,10 @@
 """Breadth-first search from hundreds of words at once.
 
-Whether a word has been reached is one bit per source, so one pass over the edges, with plain bitwise operations on
-whole arrays, moves every search one hop further. Words are kept in order of falling degree: then "the j-th neighbour of
-every word that has one" is a block at the beginning, and a pass takes as many array operations as the largest degree.
+Whether a word has been reached is one bit per source, so one pass over the edges, with bitwise operations on whole
+arrays, advances all searches by one hop. Words are sorted by falling degree: then the words that have a j-th neighbour
+are a block at the start, and a pass takes as many array operations as the largest degree.
 
-Draws need no such search: `HopSearch.draw` lists the words near a word, and tests guesses of those that are far.
+Draws do not need a full search: `HopSearch.draw` lists the words near a word, and tests random guesses of far words.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ __all__ = ["SOURCES", "HopSearch", "checked_rows"]
 Bits = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
-#: How many sources to search from at once: 256 bits per word keep the arrays in the processor's cache.
+#: The number of sources to search from at once: with 256 bits per word, arrays stay in the processor's cache.
 SOURCES = 256
 
-_ALONE = 512  # sources that a thread searches from one after the other
+_ALONE = 512  # sources per thread and block in compiled code
 _SMALLEST_BALL, _BALL_SHARE, _LARGER, _PATIENCE, _RARE, _EARNS = 128, 8192, 4, 16, 4, 48  # as in around.h
-_QUARTERS = 4  # of a block of random bits, each for an attempt: as in random_bits.h
-_FINER = 1 << 63  # added to the number of an attempt: the counter of the block that makes a number finer
-_COARSE = np.uint64(1) << np.uint64(53)  # numbers below are made so
-_MOST = 2**31 - 2  # words, and edges: compiled code counts them, and one more, in 32 bits
+_QUARTERS = 4  # a block of random bits has a quarter per attempt, as in random_bits.h
+_FINER = 1 << 63  # added to the number of an attempt, it is the counter of the block that refines a number near 0
+_COARSE = np.uint64(1) << np.uint64(53)  # numbers below this are refined
+_MOST = 2**31 - 2  # words or edges: compiled code counts them, plus one, in 32 bits
 
 
 def checked_rows(indptr: NDArray[Any], indices: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return a graph in compressed sparse rows as read-only int32; refuse what would lead out of the arrays.
+    """Return a graph in compressed sparse rows as read-only int32; raise a ValueError if an index is out of bounds.
 
-    Compiled code trusts the arrays from then on, so they are copies, unless they came from here already.
+    Compiled code trusts the arrays from then on, so they are copies, unless this function made them.
     """
     indptr, indices = np.asarray(indptr), np.asarray(indices)
     if not all(numbers.ndim == 1 and numbers.dtype.kind in "iu" for numbers in (indptr, indices)):
         raise ValueError("a graph must be two rows of integers")
     if not 0 < len(indptr) <= _MOST + 1 or len(indices) > _MOST:
         raise ValueError("a graph must have the beginning of each row, and fit into 32 bits")
-    # In the file's own type differences would wrap, and 60000 above 4000 be a small step.
+    # In a small unsigned type, differences would wrap around.
     starts = indptr.astype(np.int64)
     if starts[0] != 0 or starts[-1] != len(indices) or (starts[1:] < starts[:-1]).any():
         raise ValueError("the rows of the graph must follow one another")
@@ -88,10 +88,10 @@ class HopSearch:
         return len(self.order)
 
     def shells(self, sources: NDArray[Any]) -> Iterator[Bits]:
-        """Yield for 0, 1, 2, … hops which words are exactly that far from which sources.
+        """Yield, for 0, 1, 2, … hops, which words are exactly that far from which sources.
 
-        Bit ``j % 64`` of entry ``[place[u], j // 64]`` says whether word ``u`` has that distance from source ``j``.
-        Each array is overwritten by the next.
+        Bit ``j % 64`` of entry ``[place[u], j // 64]`` is set if word ``u`` has that distance from source ``j``. Each
+        array is overwritten by the next.
         """
         width = -(-len(sources) // 64)
         column = np.arange(len(sources))
@@ -113,7 +113,7 @@ class HopSearch:
             np.bitwise_and(unseen, ~shell, out=unseen)
 
     def distances(self, sources: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
-        """Return the hops from each source to every word, one row each; -1 where there is no path."""
+        """Return the hops from each source to every word, one row per source; -1 if there is no path."""
         native = compiled()
         if native is None or not len(sources):
             return self._distances_by_shells(sources)
@@ -124,7 +124,7 @@ class HopSearch:
 
         try:
             run(search, blocks(len(words), SOURCES))
-        except OverflowError:  # a chain of more words than 16 bits can count
+        except OverflowError:  # a path with more hops than 16 bits can count
             return self._distances_by_shells(sources)
         return found
 
@@ -141,10 +141,9 @@ class HopSearch:
         return rows
 
     def distances_to(self, sources: NDArray[Any], targets: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the hops from each source to the words in its row of `targets`; -1 where there is no path.
+        """Return the hops from each source to the words in its row of `targets`; -1 if there is no path.
 
-        A search ends when the last target is found and lists no other word: to near words it takes a fraction of the
-        time of `distances`.
+        A search stops when the last target is found, so for near words it is much faster than `distances`.
         """
         rows = np.full(targets.shape, -1, dtype=np.int32)
 
@@ -168,26 +167,30 @@ class HopSearch:
         keys: NDArray[np.uint32],
         is_blocked: NDArray[np.bool_] | None = None,
     ) -> Ints:
-        """Draw for each source so many words, each with a probability that is proportional to a weight of its hops.
+        """Draw words for each source, with probabilities proportional to the weight of their hops.
 
-        The words around the source are listed up to ``R`` hops, and an attempt draws one of three things by their
-        weights: a listed word; one of the edges that begin at ``R`` hops, with the weight of ``R + 1``; or a guess, one
-        of all words, each with the weight ``v`` of ``R + 2``. The word at the end of an edge is taken if it is farther
-        than ``R``, with the probability one by its number of neighbours at ``R`` hops, which as many edges lead to it
-        from; a guess if it is farther than ``R + 1``, with the probability ``weights[hops] / v``. So whatever ``R`` is,
-        an attempt ends in any word with a probability that is proportional to its weight, and if it ends in none
-        another is made: the word that is taken at last has the law of the weights. ``R`` may grow with the attempts.
-        Whether a guess is taken is seen by a search no deeper than the hops at which it would be.
+        The words up to ``R`` hops from the source are listed. An attempt draws one of three things by their weights:
+
+        - a listed word;
+        - an edge that starts at ``R`` hops, with the weight of ``R + 1`` hops. The word at its end is accepted if it is
+          farther than ``R``, with probability one over its number of neighbours at ``R`` hops: as many of these edges
+          lead to it;
+        - a guess, any of all words, each with the weight ``v`` of ``R + 2`` hops. It is accepted if it is farther than
+          ``R + 1``, with probability ``weights[hops] / v``.
+
+        So for any ``R``, an attempt ends in each word with a probability proportional to its weight. If it ends in
+        none, it is repeated, and the accepted word has the law of the weights. ``R`` may grow with the attempts. To
+        decide on a guess, the search goes no deeper than the hops at which the guess would be accepted.
 
         Parameters
         ----------
         sources, starts : array of int64
             The draws of source ``s`` are those from ``starts[s]`` to ``starts[s + 1]``.
         weights : array of float64
-            Of a word at 0, 1, 2, … hops, never rising and above 0, to beyond the largest number of hops.
+            The weights of words at 0, 1, 2, … hops, non-increasing and positive, up to beyond the largest number of
+            hops.
         keys : array of uint32
-            Eight numbers that all draws follow from, by their place; or a row of eight for each, which it follows from
-            alone.
+            One key of eight numbers, from which all draws are derived by their index; or a key per draw, one per row.
         is_blocked : array of bool, optional
             Which words are never drawn.
         """
@@ -219,7 +222,7 @@ class HopSearch:
         return found
 
     def sizes(self, sources: NDArray[Any]) -> list[Ints]:
-        """Return for each source how many words there are at 0, 1, 2, … hops."""
+        """Return the number of words at 0, 1, 2, … hops from each source."""
 
         def count(part: slice) -> Ints:
             chosen = sources[part]
@@ -229,9 +232,9 @@ class HopSearch:
 
 
 def members(shell: Bits) -> tuple[Ints, Ints]:
-    """List the set bits of a shell by place and column."""
+    """Return the places and columns of the set bits of a shell."""
     flat = shell.ravel()
-    held = np.flatnonzero(flat != 0)  # one-dimensional searches for ones are many times faster than others
+    held = np.flatnonzero(flat != 0)  # one-dimensional searches are many times faster
     octets = flat[held].astype("<u8").view(np.uint8)
     one = np.flatnonzero(np.unpackbits(octets, bitorder="little").view(np.bool_))
     place, word = np.divmod(held[one // 64], shell.shape[1])
@@ -239,7 +242,7 @@ def members(shell: Bits) -> tuple[Ints, Ints]:
 
 
 class _Around:
-    """The draws of one source where nothing was compiled: those of around.h, from its hops to every word."""
+    """The draws of one source without compiled code: the algorithm of around.h, on its hops to every word."""
 
     def __init__(
         self,
@@ -260,7 +263,7 @@ class _Around:
         return len(self._row)
 
     def _level(self, hop: int) -> Ints:
-        """Return the words at so many hops, in the order in which a search comes by."""
+        """Return the words at this number of hops, in the order of the search."""
         indptr, indices = self._search._native_form[:2]
         while len(self._levels) <= hop:
             before = [indices[indptr[word] : indptr[word + 1]] for word in self._levels[-1].tolist()]
@@ -270,7 +273,7 @@ class _Around:
         return self._levels[hop]
 
     def reaching(self, ball: int) -> None:
-        """Decide how far words are listed, and cumulate the weights: `reach_to` of around.h."""
+        """Choose how far to list words, and accumulate the weights: `reach_to` of around.h."""
         words, listed, near, reach, weights = len(self._row), 0, 0.0, -1, self._weights.tolist()
         levels, degrees = list[Ints](), np.diff(self._search._native_form[0])
         while True:
@@ -297,7 +300,7 @@ class _Around:
             raise ValueError("every word of the graph is blocked")
 
     def attempt(self, uniforms: NDArray[np.float64], bits: NDArray[np.uint64]) -> Ints:
-        """Return for each number from (0, 1) and 64 random bits a word, or -1."""
+        """Make one attempt per uniform number and 64 random bits; return the accepted words, or -1."""
         found, weights = np.full(len(bits), -1, dtype=np.int64), self._weights
         aims = uniforms * self._sums[-1]
         places = np.searchsorted(self._sums, aims, side="right")
@@ -348,15 +351,15 @@ def _draw_together(around: list[_Around], starts: Ints, keys: NDArray[np.uint32]
 def _random_numbers(
     keys: NDArray[np.uint32], draws: Ints, first_number: int, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.uint64]]:
-    """Return a number from (0, 1) and 64 random bits for the attempt of this number of some draws: as random_bits.h."""
+    """Return a uniform number and 64 random bits for attempt `number` of each draw, as in random_bits.h."""
     one_key, rows = keys.ndim == 1, np.arange(len(draws))
     names = (draws + first_number).astype(np.uint64) if one_key else np.zeros(len(draws), dtype=np.uint64)
     own = keys if one_key else keys[draws]
-    if number:  # a block for four attempts, after the first
+    if number:  # after the first attempt, a block serves four attempts of a draw
         counter, quarter = divmod(number - 1, _QUARTERS)
         quarters = np.full(len(draws), quarter)
         blocks = key_blocks(own, counter + 1, names)
-    else:  # a block for four draws, where all have one key
+    else:  # in the first attempt, a block serves four draws that share a key
         quarters = (names % np.uint64(_QUARTERS)).astype(np.int64)
         blocks = key_blocks(own, 0, names // np.uint64(_QUARTERS))
     high = blocks[rows, 2 * quarters]
@@ -369,14 +372,14 @@ def _random_numbers(
 
 
 def _one_of(bits: NDArray[np.uint64], count: int | NDArray[np.int64]) -> Ints:
-    """Return for each 64 bits one of so many, fewer than 2^31: each has its probability up to 2^-64 of the whole."""
+    """Turn 64 random bits into a number below `count` < 2^31, with probabilities exact up to 2^-64."""
     high, low, several = bits >> np.uint64(32), bits & np.uint64(0xFFFFFFFF), np.asarray(count).astype(np.uint64)
     return ((high * several + ((low * several) >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)
 
 
 def _column_sums(bits: Bits) -> Ints:
-    # Counters of many bits held as planes, added in pairs of rows by a ripple-carry adder: about
-    # seven bitwise operations a row instead of unpacking 64 bits a word.
+    # Bit-sliced counters: rows are added in pairs by a ripple-carry adder on bit planes, which takes about seven
+    # bitwise operations per row instead of unpacking 64 bits per word.
     planes = [bits]
     while len(planes[0]) > 64:
         half = len(planes[0]) // 2

@@ -1,10 +1,10 @@
 """Hyperbolic space in two models: the Poincaré ball and the hyperboloid.
 
-In the ball, a point far out has a length so close to 1 that ``1-‖x‖²``, on which all distances hang, cannot be had from
-its coordinates: at ``1-1e-12`` a double leaves four digits of it. So a point of the ball carries that *gap* beside
-its coordinates (`BallPoints`), and every formula here is written as a sum of terms of one sign in coordinates and
-gaps. On the hyperboloid a point is its ``n`` space-like coordinates ``p = sinh(ρ)·v``; the time-like one is
-``√(1+‖p‖²)``. They keep all their digits at any radius ρ that occurs, so that is how spaces are stored.
+In the ball, a point far out has a length so close to 1 that ``1-‖x‖²``, on which all distances depend, cannot be
+computed from its coordinates: at ``1-1e-12`` a double leaves four digits of it. So a point of the ball carries this
+*gap* along with its coordinates (`BallPoints`), and every formula here is a sum of terms of one sign in coordinates and
+gaps. On the hyperboloid a point is given by its ``n`` space-like coordinates ``p = sinh(ρ)·v``; the time-like one is
+``√(1+‖p‖²)``. These are precise at any radius ρ that occurs, so spaces are stored in this form.
 
 All functions take rows: arrays whose last axis is the dimension.
 """
@@ -20,8 +20,8 @@ from wordveil.errors import SpaceError
 
 Floats = NDArray[np.floating[Any]]
 
-_SPLIT = 2.0**27 + 1.0  # cuts a double in two halves of 26 bits (Veltkamp)
-#: Points are kept within the radius at which the gap is this, about 300, so that squares of coordinates stay finite.
+_SPLIT = 2.0**27 + 1.0  # splits a double into two halves of 26 bits (Veltkamp)
+#: Points are kept within the radius with this gap, about 300, so that squares of coordinates stay finite.
 SMALLEST_GAP = 1e-130
 
 
@@ -33,7 +33,7 @@ class BallPoints(NamedTuple):
 
 
 def ball_points(x: ArrayLike) -> BallPoints:
-    """Take coordinates as they are, and compute the gaps with all the digits that the coordinates determine.
+    """Make points from coordinates, computing the gaps as precisely as the coordinates determine them.
 
     Examples
     --------
@@ -48,8 +48,8 @@ def ball_points(x: ArrayLike) -> BallPoints:
 
 
 def _one_minus_squares(x: Floats) -> Floats:
-    # Squares and sums with their rounding errors carried along (Dekker, Knuth), so that what is left when
-    # nearly everything cancels is right.
+    # Squares and sums carry their rounding errors along (Dekker, Knuth), so the result is precise even if nearly
+    # everything cancels.
     total = np.ones(x.shape[:-1])
     errors = np.zeros(x.shape[:-1])
     for j in range(x.shape[-1]):
@@ -67,7 +67,7 @@ def _one_minus_squares(x: Floats) -> Floats:
 
 
 def at_radius(directions: Floats, radii: Floats) -> BallPoints:
-    """Return the points at these distances from the origin, in these directions (of length 1)."""
+    """Return the points at these distances from the origin, in these directions (unit vectors)."""
     radii = np.asarray(radii, dtype=np.float64)
     falling = np.exp(-radii)
     return BallPoints(np.tanh(0.5 * radii)[..., None] * directions, 4.0 * falling / (1.0 + falling) ** 2)
@@ -79,7 +79,7 @@ def radius(points: BallPoints) -> Floats:
 
 
 def opposite(points: BallPoints) -> BallPoints:
-    """Return the points on the other side of the origin: the inverse of Möbius addition."""
+    """Return the points mirrored at the origin: the inverses under Möbius addition."""
     return BallPoints(-points.x, points.gap)
 
 
@@ -96,7 +96,7 @@ def ball_distance(a: BallPoints, b: BallPoints) -> Floats:
 
 
 def _from_half_sinh(length: Floats, gaps: Floats) -> Floats:
-    # d = 2·arsinh(‖a-b‖/√gaps), through logarithms where the quotient would overflow
+    # d = 2·arsinh(‖a-b‖/√gaps), by logarithms if the quotient would overflow
     tiny = np.finfo(np.float64).tiny
     with np.errstate(over="ignore", divide="ignore"):
         ratio = length / np.sqrt(gaps)
@@ -105,29 +105,29 @@ def _from_half_sinh(length: Floats, gaps: Floats) -> Floats:
 
 
 def mobius_add(a: BallPoints, b: BallPoints) -> BallPoints:
-    """Carry `b` along by the translation that takes the origin to `a`: ``a ⊕ b``, an isometry in `b`.
+    """Translate `b` by the isometry that takes the origin to `a`: ``a ⊕ b``.
 
-    With ``s = a + b`` the textbook formula is ``(gap_a·s + ‖s‖²·a) / (gap_a·gap_b + ‖s‖²)``, whose gap is
-    ``gap_a·gap_b / (gap_a·gap_b + ‖s‖²)``: nothing cancels.
+    With ``s = a + b`` the textbook formula is ``(gap_a·s + ‖s‖²·a) / (gap_a·gap_b + ‖s‖²)``, with the gap
+    ``gap_a·gap_b / (gap_a·gap_b + ‖s‖²)``. Nothing cancels.
     """
     s = a.x + b.x
     square = np.einsum("...i,...i->...", s, s)
     gaps = a.gap * b.gap
     total = gaps + square
-    safe = np.where(total > 0.0, total, 1.0)  # both at the boundary, one opposite the other: the origin will do
+    safe = np.where(total > 0.0, total, 1.0)  # opposite points on the boundary give the origin
     x = (a.gap[..., None] * s + square[..., None] * a.x) / safe[..., None]
     return BallPoints(x, np.where(total > 0.0, gaps / safe, 1.0))
 
 
 def exp_map(base: BallPoints, tangent: Floats) -> BallPoints:
-    """Go from `base` along a geodesic, as far and in the direction that a tangent vector of the ball says."""
+    """Return the points reached from `base` along geodesics, given by tangent vectors of the ball."""
     length = _length(tangent)
     directions = tangent / np.where(length > 0.0, length, 1.0)[..., None]
     return mobius_add(base, at_radius(directions, 2.0 * length / base.gap))
 
 
 def log_map(base: BallPoints, target: BallPoints) -> Floats:
-    """Return the tangent vector at `base` that leads to `target`: the inverse of `exp_map`."""
+    """Return the tangent vectors at `base` that lead to `target`: the inverse of `exp_map`."""
     seen = mobius_add(opposite(base), target)
     length = _length(seen.x)
     scale = 0.5 * base.gap * radius(seen) / np.where(length > 0.0, length, 1.0)
@@ -135,7 +135,7 @@ def log_map(base: BallPoints, target: BallPoints) -> Floats:
 
 
 def to_hyperboloid(points: BallPoints) -> Floats:
-    """Return the space-like coordinates; points beyond a radius of about 300 are brought back to it."""
+    """Return the space-like coordinates; points beyond a radius of about 300 are moved back to it."""
     return 2.0 * points.x / np.maximum(points.gap, SMALLEST_GAP)[..., None]
 
 
@@ -154,13 +154,13 @@ def hyperboloid_distance(p: Floats, q: Floats) -> Floats:
     """Return the distances between the points of each row.
 
     With radii ρ, σ and the angle θ between the points, ``sinh²(d/2) = sinh²((ρ-σ)/2) + sinh ρ·sinh σ·sin²(θ/2)``: again
-    a sum of terms of one sign, where ``-⟨p, q⟩`` would lose everything between close points far out.
+    a sum of terms of one sign. For close points far out, ``-⟨p, q⟩`` would lose all digits.
     """
     longer = (_length(p) >= _length(q))[..., None]
     p, q = np.where(longer, p, q), np.where(longer, q, p)
     long_p, long_q = _length(p), _length(q)
     unit = p / np.where(long_p > 0.0, long_p, 1.0)[..., None]
-    # what of q lies across p is the same as of q-p: the shorter of the two loses fewer digits
+    # q and q-p have the same component orthogonal to p; the shorter of the two loses fewer digits
     across = q - p
     across = np.where((_length(across) < long_q)[..., None], across, q)
     across = across - np.einsum("...i,...i->...", unit, across)[..., None] * unit
@@ -174,7 +174,7 @@ def hyperboloid_distance(p: Floats, q: Floats) -> Floats:
 def tangent_length(p: Floats, v: Floats) -> Floats:
     """Return the hyperbolic lengths of tangent vectors, given by their space-like coordinates.
 
-    The time-like one is ``p·v/p₀``, so the length along ``p`` counts ``1/p₀`` of what it seems.
+    The time-like coordinate is ``p·v/p₀``, so the component along ``p`` is divided by ``p₀``.
     """
     long_p = _length(p)
     unit = p / np.where(long_p > 0.0, long_p, 1.0)[..., None]
@@ -184,7 +184,7 @@ def tangent_length(p: Floats, v: Floats) -> Floats:
 
 
 def hyperboloid_exp(p: Floats, v: Floats) -> Floats:
-    """Go from `p` along a geodesic, as far and in the direction that a tangent vector says."""
+    """Return the points reached from `p` along geodesics, given by tangent vectors."""
     length = tangent_length(p, v)
     scale = np.sinh(length) / np.where(length > 0.0, length, 1.0)
     return np.cosh(length)[..., None] * p + np.where(length > 0.0, scale, 1.0)[..., None] * v

@@ -1,10 +1,10 @@
-"""The most similar words of every word, for a graph: exactly, or where that takes hours in parts of the space.
+"""Lists the most similar words of every word, for a graph: exactly, or approximately if that would take hours.
 
-Any connected graph over public words keeps the promise (docs/guarantees.md), so a large embedding may be searched
-approximately: its words are put into cells around centres, and each is compared with those of the cells whose centres
-are nearest to it. What share of the true neighbours that finds is measured, and said with every guarantee.
+Any connected graph over public words keeps the guarantee (docs/guarantees.md), so a large embedding may be searched
+approximately. Its words are assigned to cells around centres, and each word is compared with the words of the cells
+whose centres are nearest to it. The share of true neighbours found is measured, and stated with every guarantee.
 
-The work is done in pieces that are kept until the whole is: a build that was stopped goes on where it was.
+The work is done in pieces, which are cached until all are done, so a build that is stopped can resume.
 """
 
 from __future__ import annotations
@@ -30,46 +30,48 @@ __all__ = ["Listed", "list_similar", "memory_for"]
 
 Ints = NDArray[np.int64]
 
-_PIECE = 1 << 14  # words whose neighbours are kept together
-_EXACT = 2e13  # products of coordinates that are computed at most: minutes on two cores
-_SAMPLE = 16  # words for each centre that it is learned from
+_PIECE = 1 << 14  # words whose neighbours are cached together
+_EXACT = 2e13  # the most multiplications of an exact search: minutes on two cores
+_SAMPLE = 16  # words per centre that the centres are learnt from
 _ROUNDS = 8
-_NEAR = 6e12  # products in cells: as many cells are looked at as that allows, and of all of them
+# Multiplications within cells, which limit the cells searched per word, within these shares of all cells and at least
+# this many.
+_NEAR = 6e12
 _MOST_SHARE, _LEAST_SHARE, _FEWEST = 0.05, 0.01, 16
-_TRIED = 512  # words whose true neighbours are looked up
-_ROWS = 1 << 13  # words that look at cells together
-_ROOM = 1 << 28  # bytes: the program, and what is compared at once
+_TRIED = 512  # words whose true neighbours are looked up, to measure the share found
+_ROWS = 1 << 13  # words that search cells together
+_ROOM = 1 << 28  # bytes for the program and temporary arrays
 _WHAT = "building the neighbour graph"
 
 
 @dataclass(frozen=True)
 class Listed:
-    """For each word its most similar other words, the most similar first, and how alike they are."""
+    """The most similar other words of each word, most similar first, and their similarities."""
 
     where: NDArray[np.int32]
     likeness: NDArray[np.float32]
-    found: float  # which share of the true neighbours are listed
-    pieces: list[str]  # what is kept of it in the cache, to be forgotten when the graph is there
+    found: float  # the share of the true neighbours that are listed
+    pieces: list[str]  # keys of the cached pieces, to remove once the graph is built
 
     def forget_pieces(self) -> None:
-        """Remove what was kept for the case that the build is stopped."""
+        """Remove the cached pieces, which are there only to resume a build."""
         for key in self.pieces:
             forget(key)
 
 
 def is_exact(space: EuclideanSpace) -> bool:
-    """Say whether every word is compared with every other one: where that takes minutes, or a device does it."""
+    """Return whether all pairs of words are compared: if that takes minutes, or a device does it."""
     return space.device is not None or float(len(space)) ** 2 * space.dimension <= _EXACT
 
 
 def memory_for(words: int, dimension: int, k: int) -> int:
-    """Return how many bytes building a graph takes at most: vectors, directions, lists, and edges while sorted."""
+    """Return the most bytes that building a graph takes: for vectors, directions, lists, and edges being sorted."""
     return _ROOM + words * (8 * dimension + 200 * max(k, 10))
 
 
 def _check_room(space: PointSpace, k: int) -> None:
-    """Refuse, before hours have gone, what this machine has not the memory for: it would be stopped without a word."""
-    # of the vectors one copy is mapped from disk, and can be read again
+    """Raise a SpaceError if there is not enough memory; otherwise the system might kill the process hours later."""
+    # one copy of the vectors is mapped from disk and needs no memory
     needed = memory_for(len(space), space.dimension, k) - 4 * len(space) * space.dimension
     there = memory_of_machine()
     if needed > there:
@@ -80,7 +82,7 @@ def _check_room(space: PointSpace, k: int) -> None:
 
 
 def list_similar(space: PointSpace, k: int) -> Listed:
-    """List the `k` words most similar to each word, exactly if that takes minutes, telling whoever watches."""
+    """List the `k` words most similar to each word, exactly if that takes only minutes, and report progress."""
     words = len(space)
     k = min(k, words - 1)
     what = f"{_WHAT} of {words:,} words (about {memory_for(words, space.dimension, k) / 2**30:.1f} GiB of memory)"
@@ -113,7 +115,7 @@ def list_similar(space: PointSpace, k: int) -> Listed:
 
 
 class _Cells:
-    """The words of a large embedding in cells around centres (spherical k-means)."""
+    """The words of a large embedding, divided into cells around centres (spherical k-means)."""
 
     def __init__(self, space: EuclideanSpace, watch: Callable[[float], None]) -> None:
         self._points = space.directions
@@ -132,7 +134,7 @@ class _Cells:
         watch(1.0)
 
     def _learn(self, count: int, watch: Callable[[float], None]) -> NDArray[np.float32]:
-        generator = Entropy(0).generator  # the same cells every time; nothing here is private
+        generator = Entropy(0).generator  # seeded for reproducible cells; nothing here is private
         sample = self._points[
             np.sort(generator.choice(len(self._points), min(len(self._points), _SAMPLE * count), False))
         ]
@@ -148,7 +150,7 @@ class _Cells:
         return centres
 
     def similar(self, ids: Ints, k: int) -> tuple[Ints, NDArray[np.float32]]:
-        """Return the `k` most similar words of each that the cells around it hold; fast where ids go cell by cell."""
+        """Return the `k` most similar words in the cells around each word; fast if ids are in the order of cells."""
         where, values = np.zeros((len(ids), k), dtype=np.int64), np.full((len(ids), k), -np.inf, dtype=np.float32)
         count = len(self._centres)
         share = _NEAR / (float(len(self._points)) ** 2 * self._points.shape[1])
@@ -161,7 +163,7 @@ class _Cells:
             by_cell = np.argsort(nearest, kind="stable")
             looking = np.bincount(nearest, minlength=count)
             starts = np.cumsum(looking) - looking
-            # Cells that many look at come first: what they hold is near, and little that comes later is kept.
+            # Popular cells come first: they hold near words, so little of what comes later is kept.
             for cell in np.argsort(-looking, kind="stable")[: np.count_nonzero(looking)].tolist():
                 rows = by_cell[starts[cell] : starts[cell] + looking[cell]] // several
                 inside = self.order[self._bounds[cell] : self._bounds[cell + 1]]
@@ -170,12 +172,12 @@ class _Cells:
                 kept[rows], kept_at[rows] = best, best_at
 
         run(search, blocks(len(ids), min(_ROWS, -(-len(ids) // cores()))))
-        alone = np.flatnonzero(np.isneginf(values[:, -1]))  # the cells around them held too few words
+        alone = np.flatnonzero(np.isneginf(values[:, -1]))  # words whose cells held too few words
         where[alone], values[alone] = most(self._points[ids[alone]], self._points, None, k, own=ids[alone])
         return where, values
 
     def share_found(self, where: NDArray[np.int32]) -> float:
-        """Return which share of the true neighbours of some words are listed."""
+        """Return the share of the true neighbours that are listed, measured on some words."""
         some = np.linspace(0, len(where) - 1, _TRIED).astype(np.int64)
         true, _ = most(self._points[some], self._points, None, where.shape[1], own=some)
         return float((true[:, :, None] == where[some][:, None, :]).any(axis=2).mean())

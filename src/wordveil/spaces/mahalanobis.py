@@ -1,4 +1,4 @@
-"""Words as vectors, with a distance that follows the shape of the cloud they make."""
+"""Words as vectors, with the Mahalanobis distance of their covariance."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MahalanobisSpace(PointSpace):
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of the embedding and lam."""
+        """A SHA-256 digest of the embedding and lam."""
         return hashlib.sha256(f"mahalanobis {self.lam!r} {self.base.checksum}".encode()).hexdigest()
 
     @property
@@ -66,7 +66,7 @@ class MahalanobisSpace(PointSpace):
         return self.base.remarks
 
     def describe(self) -> dict[str, Any]:
-        """Describe the space in plain values, with where and how the embedding is searched."""
+        """Describe the space in plain values, including how the embedding is searched."""
         return {**self.base.describe(), **super().describe()}
 
     @property
@@ -76,12 +76,12 @@ class MahalanobisSpace(PointSpace):
 
     @property
     def device(self) -> Device | None:
-        """The device that holds and searches its points; None for this processor."""
+        """The device that holds and searches the points; None for the CPU."""
         return self.base.device
 
     @cached_property
     def stretch(self) -> NDArray[np.float32]:
-        """The square root of S, which gives round noise the shape of the cloud."""
+        """The square root of S, which gives isotropic noise the covariance of the words."""
         return self._root.astype(np.float32)
 
     @property
@@ -91,7 +91,7 @@ class MahalanobisSpace(PointSpace):
 
     @property
     def precision(self) -> float:
-        """How far a computed distance may be from the true one."""
+        """A bound on the error of a computed distance."""
         return self._whitened.precision
 
     def distances(self, ids: Ids) -> Rows:

@@ -1,4 +1,4 @@
-"""Words in hyperbolic space, where a hierarchy has the room it needs."""
+"""Words in hyperbolic space, which has room for hierarchies."""
 
 from __future__ import annotations
 
@@ -22,24 +22,23 @@ from wordveil.spaces.vocabulary import Vocabulary
 
 _FORMS = "noun.exc"
 _HYPERBOLOID, _WORDS, _META, _IS_A = "hyperboloid.npy", "words.txt", "meta.json", "is_a.npy"
-# A product of n+1 terms is right to n+1 roundings of its largest term. Where the winner's product is less than so many
-# times that error, which happens far out, words within a hundredth of the nearest one's cosh(d) might be taken for
-# it: then all words are measured exactly.
+# A product of n+1 terms has an error of at most n+1 roundings of its largest term. If the winner's product is less than
+# _SURE times that error, which happens far out, words within 1% of the nearest one's cosh(d) might be confused with it,
+# so all words are measured exactly.
 _SURE = 100.0
-# A distance is computed from that product where it is right to one part in so many, and so is then the distance, to
-# less than its unit over that number.
+# A distance is computed from the product if the product is precise to one part in _EXACT; the error of the distance is
+# then less than 1/_EXACT.
 _EXACT = 1e8
-_SQUARE = 1e-6  # below it, cosh(d)-1 has lost half its digits
-_ENTRIES = 1 << 21  # of a block of exact measurements
+_SQUARE = 1e-6  # below this, cosh(d)-1 has lost half its digits
+_ENTRIES = 1 << 21  # entries of a block of exact measurements
 
 
 class PoincareSpace(PointSpace):
     """An embedding in the Poincaré ball, with the hyperbolic distance.
 
-    Words and points are given by their space-like coordinates on the hyperboloid, in double precision, which lose
-    nothing near the boundary of the ball; `ball` gives the points of the ball. `is_a` holds pairs of ids, a word that
-    is known to be a kind of another and that other; `facts` is what else is known: source, licence, whether its words
-    are base forms.
+    Words and points are given by their space-like coordinates on the hyperboloid, in double precision, which stay
+    precise near the boundary of the ball; `ball` returns points of the ball. `is_a` holds pairs of ids of a word and a
+    more general one. `facts` is further information: source, licence, whether the words are base forms.
 
     Examples
     --------
@@ -67,7 +66,7 @@ class PoincareSpace(PointSpace):
     ) -> None:
         super().__init__(name, vocabulary, folder)
         if hyperboloid.ndim != 2 or len(hyperboloid) != len(vocabulary) or hyperboloid.shape[1] == 0:
-            raise SpaceError("the coordinates must be a matrix with a row for every word.")
+            raise SpaceError("the coordinates must be a matrix with one row per word.")
         self.hyperboloid = np.ascontiguousarray(hyperboloid, dtype=np.float64)
         if not (np.abs(self.hyperboloid) < 1.0 / hyperbolic.SMALLEST_GAP).all():
             raise SpaceError("the coordinates of a Poincaré space must be finite and within a radius of 300.")
@@ -97,7 +96,7 @@ class PoincareSpace(PointSpace):
         return cls(name or folder.name, vocabulary, points, is_a=is_a, folder=folder, facts=facts)
 
     def save(self, folder: Path) -> None:
-        """Write the space into a folder, which is made if need be."""
+        """Write the space into a folder, creating it if necessary."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _WORDS).write_text("\n".join(self.vocabulary) + "\n", encoding="utf-8")
         np.save(folder / _HYPERBOLOID, self.hyperboloid)
@@ -114,7 +113,7 @@ class PoincareSpace(PointSpace):
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of the words and the coordinates."""
+        """A SHA-256 digest of the words and the coordinates."""
         digest = hashlib.sha256(f"poincare {self.hyperboloid.shape}\n".encode())
         digest.update("\n".join(self.vocabulary).encode("utf-8", "surrogatepass"))
         digest.update(self.hyperboloid.astype("<f8").data)
@@ -141,24 +140,24 @@ class PoincareSpace(PointSpace):
 
     @property
     def precision(self) -> float:
-        """How far a computed distance may be from the true one."""
-        return 2.0 / _EXACT  # a half of it for the roundings of the root and the logarithm
+        """A bound on the error of a computed distance."""
+        return 2.0 / _EXACT  # half of it for the rounding of the root and the logarithm
 
     def ball(self, ids: Ids) -> hyperbolic.BallPoints:
-        """Return these words as points of the ball."""
+        """Return the points of these words in the ball."""
         return hyperbolic.from_hyperboloid(self.hyperboloid[ids])
 
     def points(self, ids: Ids) -> Points:
-        """Return the space-like coordinates of these words, one row each."""
+        """Return the space-like coordinates of these words, one row per word."""
         return self.hyperboloid[ids]
 
     def restrict(self, ids: Ids) -> PoincareSpace:
-        """Return the space of these words alone."""
+        """Return the space restricted to these words."""
         words = Vocabulary(self.vocabulary.take(np.asarray(ids)))
         return PoincareSpace(f"{self.name} ({len(ids)} words)", words, self.hyperboloid[ids])
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, one row each."""
+        """Return the distances from each of these words to every word, one row per word."""
         rows = self._products(self.hyperboloid[ids], self._times[ids])  # cosh(d) - 1 = 2·sinh²(d/2)
         rows -= 1.0
         rounding = _EXACT * self._rounding * self._times[ids][:, None] * self._times
@@ -182,8 +181,8 @@ class PoincareSpace(PointSpace):
     def nearest(self, points: Points) -> NDArray[np.int64]:
         """Return the id of the word nearest to each point.
 
-        The nearest word has the largest Lorentz product with the point, so a search is one product of matrices. Each
-        point is scaled to a time-like coordinate of 1, which changes no order and keeps far ones finite.
+        The nearest word has the largest Lorentz product with the point, so a search is one matrix product. Each point
+        is scaled to a time-like coordinate of 1, which keeps the order and avoids overflow.
         """
         points = np.asarray(points, dtype=np.float64)
         times = hyperbolic.time_coordinate(points)
@@ -198,7 +197,7 @@ class PoincareSpace(PointSpace):
         return float((self.dimension + 1) * np.finfo(np.float64).eps)
 
     def _nearest_exactly(self, points: Points) -> NDArray[np.int64]:
-        # sinh²(d/2) = ‖z-u‖²/(gap·gap) in the ball, where differences keep their digits
+        # sinh²(d/2) = ‖z-u‖²/(gap·gap) in the ball, where differences stay precise
         words, those = self.ball(np.arange(len(self))), hyperbolic.from_hyperboloid(points)
         found = np.empty(len(points), dtype=np.int64)
 
@@ -232,7 +231,7 @@ class PoincareSpace(PointSpace):
 
 
 def _are_pairs(is_a: NDArray[Any] | None, words: int) -> bool:
-    """Whether an array holds pairs of ids, if there is one."""
+    """Whether an array, if given, holds pairs of ids."""
     if is_a is None:
         return True
     is_table = is_a.ndim == 2 and is_a.shape[1] == 2 and is_a.dtype.kind in "iu"

@@ -1,8 +1,8 @@
-"""Nearest words by inner products: the one engine behind every exact search.
+"""Nearest words by inner products, the basis of every exact search.
 
-The word that maximises ``z·x_u + b_u`` is found for many queries ``z`` at once. With ``b = -‖x‖²/2`` that is the
-Euclidean nearest word, with ``b = 0`` and unit vectors the most similar by cosine. The products are cut into tiles
-that stay in the processor's cache, and the tiles into threads.
+For many queries ``z`` at once, find the word that maximises ``z·x_u + b_u``. With ``b = -‖x‖²/2`` this is the Euclidean
+nearest word; with ``b = 0`` and unit vectors it is the word with the largest cosine. The products are computed in tiles
+that fit into the processor's cache, on several threads.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ Floats = NDArray[np.floating[Any]]
 _QUERIES = 1024
 _TILE = 512
 _BLOCK = 64  # as in native.c
-_ROWS, _WIDE = 256, 2048  # where several words are kept of each row
+_ROWS, _WIDE = 256, 2048  # the tiles of `most`
 
 
 class BestProduct:
-    """Finds for many queries the word with the largest product plus bias, in the precision of the vectors.
+    """Finds the word with the largest product plus bias for many queries, in the precision of the vectors.
 
-    In single precision compiled code does both at once. Elsewhere the words are kept as transposed tiles with the bias
-    as one more row, so that only a matrix product and an argmax are left to do.
+    In single precision, compiled code does it in one step. Otherwise the words are kept as transposed tiles with the
+    bias as a further row, so that only a matrix product and an argmax remain.
     """
 
     def __init__(self, vectors: Floats, bias: Floats) -> None:
         self._vectors, self._bias = vectors, bias
 
     def __call__(self, queries: Floats) -> NDArray[np.int64]:
-        """Return the winning word of each query; of equals, the first."""
+        """Return the best word of each query; of ties, the first."""
         return self.best(queries)[0]
 
     def best(self, queries: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """Return the winning word of each query and its product plus bias."""
+        """Return the best word of each query, and its product plus bias."""
         dtype, native = self._vectors.dtype, compiled()
         found = np.zeros((len(queries), 1), dtype=np.int64)
         highest = np.full((len(queries), 1), -np.inf, dtype=dtype)
@@ -55,17 +55,17 @@ class BestProduct:
             shape = self._vectors.shape
             native.best_products(kind(), self._packed, *shape, some, len(some), highest[part], found[part])
 
-        # compiled code has no threads of its own: a block for each core, if there are few
+        # compiled code is single-threaded, so few queries are divided among the cores
         several = -(-len(queries) // cores()) if is_single else _QUERIES
         run(search, blocks(len(queries), max(1, min(_QUERIES, several))))
         return found[:, 0], highest[:, 0]
 
     @cached_property
     def _packed(self) -> Matrix:
-        """The words in blocks, with the coordinates outside and the words inside, and the biases behind them."""
+        """The words in blocks of shape (coordinates + bias, words)."""
         words, dimension = self._vectors.shape
         packed = np.zeros((-(-words // _BLOCK), dimension + 1, _BLOCK), dtype=np.float32)
-        packed[-1, -1] = -np.inf  # what the last block has too many of is never the largest
+        packed[-1, -1] = -np.inf  # padding in the last block never wins
         for number, part in enumerate(blocks(words, _BLOCK)):
             packed[number, :-1, : part.stop - part.start] = self._vectors[part].T
             packed[number, -1, : part.stop - part.start] = self._bias[part]
@@ -92,10 +92,10 @@ def keep_largest(
     where: NDArray[np.int64],
     own: NDArray[np.int64] | None = None,
 ) -> None:
-    """Keep in each row of `values` and `where` the largest that came by and whose they are, largest first.
+    """Update each row's largest scores (`values`) and their words (`where`), largest first.
 
-    The columns of `scores` are those of the words from `first` on, or of the words that it lists; of each row its own
-    word is left out, if it has one. Of equals the one that comes first stays, or, of several in numpy, any.
+    The columns of `scores` belong to the words from `first` on, or to the words listed in it. `own` is a word to leave
+    out per row. Of ties, the first one stays; if several scores are kept, numpy may keep any.
     """
     native, k = compiled(), values.shape[1]
     if native and scores.dtype == values.dtype == np.float32:
@@ -110,7 +110,7 @@ def keep_largest(
         new, whose = np.take_along_axis(scores, leader, axis=1), words[leader]
     else:
         new = np.concatenate([values, scores], axis=1)
-        if new.shape[1] > 8 * k:  # what is less than the k-th of some is not among the k of all
+        if new.shape[1] > 8 * k:  # select the k largest before sorting
             kept = np.sort(np.argpartition(new, new.shape[1] - k, axis=1)[:, -k:], axis=1)
         else:
             kept = np.broadcast_to(np.arange(new.shape[1]), new.shape)
@@ -125,10 +125,10 @@ def keep_largest(
 def most(
     queries: Matrix, vectors: Matrix, bias: Matrix | None, k: int, *, own: NDArray[np.integer[Any]] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return for each query the `k` words with the largest product plus bias, largest first, and those values.
+    """Return the `k` words with the largest product plus bias for each query, largest first, and the values.
 
-    If `own` is given, it holds for each query the word that is left out: the word itself. What is held beside the
-    results does not depend on the number of words.
+    `own`, if given, is a word to leave out for each query: the word itself. Memory beside the results does not depend
+    on the number of words.
     """
     where = np.zeros((len(queries), k), dtype=np.int64)
     values = np.full((len(queries), k), -np.inf, dtype=np.float32)

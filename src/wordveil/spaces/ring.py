@@ -1,7 +1,7 @@
-"""Words on a closed tour, with the steps along it as distance.
+"""Words on a closed tour, with the number of steps along it as distance.
 
-The tour is short: greedy edges first (the most similar pairs that still make paths), then the paths are joined end to
-nearest end, then 2-opt and or-opt moves shorten the tour until none of them helps. The length of an edge is 1 - cosine.
+The tour is short. Greedy edges between the most similar words make paths, which are joined end to nearest end. Then
+2-opt and or-opt moves shorten the tour until none of them helps. The length of an edge is 1 - cosine.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Matrix = NDArray[np.float32]
 
 _NEIGHBOURS = 8
 _SEGMENTS = [(step, length) for step in (1, -1) for length in (1, 2, 3)]
-_GAIN = 1e-7  # a move must gain more than rounding could feign
+_GAIN = 1e-7  # the least gain of a move, above any rounding error
 
 
 class RingSpace(HopSpace):
-    """Words in a circle; the distance is the number of steps, by the shorter way.
+    """Words in a circle; the distance is the number of steps the shorter way round.
 
-    Every word sees one word at distance 0, two at 1, two at 2 and so on, which is what makes the mechanism on it
-    simple. Use `RingSpace.of` to lay (and cache) a short tour through an embedding.
+    Every word has one word at distance 0, two at 1, two at 2 and so on, which makes the mechanism on it simple. Use
+    `RingSpace.of` to find (and cache) a short tour through an embedding.
     """
 
     metric = "steps along a closed tour of the words"
@@ -47,7 +47,7 @@ class RingSpace(HopSpace):
         super().__init__(name, vocabulary)
         words, tour = len(vocabulary), np.asarray(tour)
         if tour.shape != (words,) or tour.dtype.kind not in "iu" or not np.array_equal(np.sort(tour), np.arange(words)):
-            raise SpaceError("a tour must visit every word exactly once; if it comes from the cache, delete it there.")
+            raise SpaceError("a tour must visit every word exactly once; if it is from the cache, delete it there.")
         self.tour = tour.astype(np.int64)
         self.place = np.empty(words, dtype=np.int64)
         self.place[self.tour] = np.arange(words)
@@ -57,7 +57,7 @@ class RingSpace(HopSpace):
 
     @classmethod
     def of(cls, space: EuclideanSpace) -> RingSpace:
-        """Lay a short closed tour through an embedding, or take it from the cache."""
+        """Return the ring of a short closed tour through an embedding, from the cache if possible."""
 
         def fill(folder: Path) -> None:
             np.save(folder / "tour.npy", closed_tour(space.directions))
@@ -70,30 +70,30 @@ class RingSpace(HopSpace):
 
     @cached_property
     def checksum(self) -> str:
-        """A SHA-256 of the words in the order of the tour."""
+        """A SHA-256 digest of the words in the order of the tour."""
         ordered = "\n".join(self.vocabulary.take(self.tour))
         return hashlib.sha256(ordered.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def diameter(self) -> float:
-        """Half the way round."""
+        """Half the number of words."""
         return float(len(self) // 2)
 
     @property
     def shells(self) -> int:
-        """How many shells a word has, the first being the word itself."""
+        """The number of shells of a word; the first is the word itself."""
         return len(self) // 2 + 1
 
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at 0, 1, 2, … steps from each word: the same read-only row for all."""
+        """Return the number of words at 0, 1, 2, … steps from each word: the same read-only row for all."""
         sizes = np.full(self.shells, 2)
         sizes[0] = 1
         if len(self) % 2 == 0:
-            sizes[-1] = 1  # the word on the far side
+            sizes[-1] = 1  # the opposite word
         return np.broadcast_to(sizes, (len(ids), self.shells))
 
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
-        """Return the same as `distances`, as small integers."""
+        """Return the `distances` as small integers."""
         steps = np.abs(self.place[ids].astype(np.int32)[:, None] - self.place.astype(np.int32))
         return np.minimum(steps, len(self) - steps, out=steps)
 
@@ -129,7 +129,7 @@ class _Paths:
         return word
 
     def add(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Take each edge, in order, that keeps everything a set of paths."""
+        """Add each edge, in order, unless it would make a branch or a cycle."""
         for left, right in pairs:
             if len(self.links[left]) < 2 and len(self.links[right]) < 2:
                 a, b = self.root(left), self.root(right)
@@ -142,7 +142,7 @@ class _Paths:
         return np.array([word for word, links in enumerate(self.links) if len(links) < 2], dtype=np.int64)
 
     def walk(self) -> NDArray[np.int64]:
-        """List the words of the single path that is left, from one end to the other."""
+        """Return the words of the single remaining path in order."""
         last, here = -1, int(self.ends()[0])
         order = [here]
         while len(order) < len(self.links):
@@ -161,7 +161,7 @@ def _greedy_path(directions: Matrix, neighbours: NDArray[np.int64], cosines: Mat
         ends = paths.ends()
         if len(ends) <= 2:
             return paths.walk()
-        # The ends are few: list for each its nearest ends of other paths and go on.
+        # Few ends are left: continue with the nearest ends of other paths.
         roots = np.array([paths.root(word) for word in ends.tolist()])
         left, right, value = _between_paths(directions[ends], ends, roots)
 
@@ -178,7 +178,7 @@ def _between_paths(
 
 
 class _Improver:
-    """2-opt and or-opt on an array, with neighbour lists and a queue of words worth another look."""
+    """2-opt and or-opt on an array, with neighbour lists and a queue of words to revisit."""
 
     def __init__(
         self, directions: Matrix, neighbours: NDArray[np.int64], cosines: Matrix, path: NDArray[np.int64]
@@ -212,7 +212,7 @@ class _Improver:
         return int(self.tour[place % len(self.tour)])
 
     def _improve(self, word: int) -> tuple[int, ...]:
-        """Make one move that shortens the tour at this word; return the words it touched, or nothing."""
+        """Make one move that shortens the tour at this word; return the words that it touched, or none."""
         return self._two_opt(word) or self._or_opt(word)
 
     def _two_opt(self, word: int) -> tuple[int, ...]:

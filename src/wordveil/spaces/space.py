@@ -1,4 +1,4 @@
-"""What every space can do, and the two families: words as points, and words joined by edges."""
+"""The base classes of spaces: words as points, and words joined by edges."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ Ids: TypeAlias = NDArray[np.integer[Any]]
 Points: TypeAlias = NDArray[np.floating[Any]]
 Rows: TypeAlias = NDArray[np.floating[Any]]
 
-_ENTRIES = 1 << 22  # of distances that are held at once
-_NEIGHBOURS = 10  # are looked up even where fewer are asked for: a search for one costs as much
-_STEP = 1 << 10  # words between two signs of life
+_ENTRIES = 1 << 22  # distances held at once
+_NEIGHBOURS = 10  # the fewest neighbours looked up, because a search for one costs as much
+_STEP = 1 << 10  # words between two reports of progress
 
 
 class Space(ABC):
@@ -37,16 +37,16 @@ class Space(ABC):
     Attributes
     ----------
     name : str
-        What people call it.
+        The name.
     vocabulary : Vocabulary
-        Its words.
+        The words.
     metric, unit : str
-        The distance, as a phrase, and one unit of it, as a noun.
+        The distance, as a phrase, and its unit, as a noun.
     """
 
     metric: str
     unit: str
-    #: Caveats on how words are found in this space, one sentence each; every guarantee repeats them.
+    #: Caveats on how words are found in this space, one sentence each, which every guarantee repeats.
     remarks: tuple[str, ...] = ()
 
     def __init__(self, name: str, vocabulary: Vocabulary) -> None:
@@ -62,16 +62,16 @@ class Space(ABC):
     @property
     @abstractmethod
     def checksum(self) -> str:
-        """A SHA-256 of everything the distances depend on."""
+        """A SHA-256 digest of everything that the distances depend on."""
 
     @property
     @abstractmethod
     def diameter(self) -> float:
-        """An upper bound on the distance of any two words."""
+        """An upper bound on the distance between any two words."""
 
     @property
     def precision(self) -> float:
-        """How far a computed distance may be from the true one."""
+        """A bound on the error of a computed distance."""
         return 0.0
 
     @property
@@ -81,11 +81,11 @@ class Space(ABC):
 
     @abstractmethod
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, one row each."""
+        """Return the distances from each of these words to every word, one row per word."""
 
     @property
     def depths(self) -> NDArray[np.float64] | None:
-        """How deep every word lies in the hierarchy that the space holds; None where it holds none."""
+        """The depth of every word in the space's hierarchy, or None if it has none."""
         return None
 
     def neighbours(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
@@ -103,19 +103,19 @@ class Space(ABC):
         return where, distances
 
     def similar(self, ids: Ids, k: int) -> tuple[NDArray[np.int64], Rows]:
-        """Return the `k` other words most like each word, and how alike they are.
+        """Return the `k` other words most similar to each word, and their similarities.
 
-        By cosine in a space of vectors, elsewhere by distance: then the likeness is the distance with a minus sign.
+        Similarity is the cosine in a space of vectors, and elsewhere the negative distance.
         """
         where, distances = self.neighbours(ids, k)
         return where, -distances
 
     def likeness(self, ids: Ids) -> Rows:
-        """Return how much every word is like each of these words, on the scale of `similar`, one row each."""
+        """Return the similarity of every word to each of these words, as in `similar`, one row per word."""
         return -self.distances(ids)
 
-    def remember(self, most: int) -> None:  # noqa: B027 - most spaces find distances again as fast
-        """Keep distances to all words, in so many bytes at most, for work that asks for the same ones over and over."""
+    def remember(self, most: int) -> None:  # noqa: B027 - most spaces recompute distances as fast
+        """Cache distances to all words, in at most `most` bytes, for work that asks for the same ones repeatedly."""
 
     def describe(self) -> dict[str, Any]:
         """Describe the space in plain values."""
@@ -123,7 +123,7 @@ class Space(ABC):
 
 
 class HopSpace(Space):
-    """A space whose distance counts the edges on the shortest way between two words.
+    """A space whose distance is the number of edges on the shortest path between two words.
 
     Attributes
     ----------
@@ -133,27 +133,27 @@ class HopSpace(Space):
 
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
-    #: Whether every word sees shells of the same sizes.
+    #: Whether all words have the same shell sizes.
     shells_are_alike: bool = False
-    #: The embedding whose words are joined, where the space was made of one in this process.
+    #: The embedding whose words are joined, if the space was made from one in this process.
     embedding: PointSpace | None = None
 
     @property
     @abstractmethod
     def shells(self) -> int:
-        """How many shells a word can have at most, the first being the word itself."""
+        """The largest number of shells of a word; the first shell is the word itself."""
 
     @abstractmethod
     def shell_sizes(self, ids: Ids) -> NDArray[np.int64]:
-        """Return how many words are at distance 0, 1, 2, … of each word, a row each, padded with zeros."""
+        """Return the number of words at distance 0, 1, 2, … from each word, one row per word, padded with zeros."""
 
     def distances(self, ids: Ids) -> Rows:
-        """Return the distances from each of these words to every word, one row each."""
+        """Return the distances from each of these words to every word, one row per word."""
         return self.hops(ids).astype(np.float64)
 
     @abstractmethod
     def hops(self, ids: Ids) -> NDArray[np.signedinteger[Any]]:
-        """Return the same as `distances`, as small integers."""
+        """Return the `distances` as small integers."""
 
     @abstractmethod
     def distances_to(self, ids: Ids, others: NDArray[np.int64]) -> Rows:
@@ -161,7 +161,7 @@ class HopSpace(Space):
 
 
 class Device(Protocol):
-    """Another processor that holds the points of a space; `wordveil.engines` has one."""
+    """A device, such as a GPU, that holds the points of a space; see `wordveil.engines`."""
 
     def throw(self, ids: Ids, lengths: NDArray[np.float64], stretch: Rows | None, key: NDArray[np.uint32]) -> Points:
         """Add noise to the points of these words on the device: a random direction, times a length, times a matrix.
@@ -173,19 +173,19 @@ class Device(Protocol):
         lengths : array of float
             The length of each word's noise.
         stretch : matrix or None
-            What the noise is multiplied by, from the right.
+            The matrix that the noise is multiplied by, from the right.
         key : array of 8 numbers of 32 bits
-            The secret that determines all directions; never used twice.
+            The secret that determines all directions; never use it twice.
         """
 
     def rays(self, matrix: NDArray[np.float32]) -> Any:
-        """Return what follows noise among these points to the words it lands nearest to."""
+        """Return the device's version of `Rays` for these points."""
 
 
 class PointSpace(Space):
     """A space whose words are points, so that any point has a nearest word."""
 
-    kind = "vectors"  # as the service names it
+    kind = "vectors"  # the name in the service
 
     def __init__(self, name: str, vocabulary: Vocabulary, folder: Path | None = None) -> None:
         super().__init__(name, vocabulary)
@@ -193,14 +193,14 @@ class PointSpace(Space):
 
     @property
     def device(self) -> Device | None:
-        """The device that holds and searches its points; None for this processor."""
+        """The device that holds and searches the points; None for the CPU."""
         return None
 
     def derived(self, name: str) -> Path | None:
-        """Return the folder of a graph or tour that was made in advance, if there is one.
+        """Return the folder of a precomputed graph or tour, if there is one.
 
-        Only those of bundled spaces are used: nothing ties a graph in any other folder to the embedding beside it, and
-        draws on a wrong graph keep no promise.
+        Only those of bundled spaces are used: in any other folder nothing ties a graph to the embedding beside it, and
+        draws on a wrong graph have no guarantee.
         """
         if self._folder is None or DATA not in self._folder.resolve().parents:
             return None
@@ -214,7 +214,7 @@ class PointSpace(Space):
 
     @abstractmethod
     def points(self, ids: Ids) -> Points:
-        """Return the points of these words, one row each."""
+        """Return the points of these words, one row per word."""
 
     @abstractmethod
     def nearest(self, points: Points) -> NDArray[np.int64]:
@@ -230,7 +230,7 @@ class PointSpace(Space):
 
 
 def neighbourhoods(space: Space, k: int, watch: Watch = ignore) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the `k` nearest other words of every word, nearest first, and their distances; kept in the cache."""
+    """Return the `k` nearest other words of every word, nearest first, and their distances; cached on disk."""
     searched = max(k, _NEIGHBOURS)
 
     def fill(folder: Path) -> None:
@@ -247,7 +247,7 @@ def neighbourhoods(space: Space, k: int, watch: Watch = ignore) -> tuple[NDArray
 
 
 def smallest(rows: Rows, k: int) -> tuple[NDArray[np.int64], Rows]:
-    """Return where the `k` smallest entries of each row are, smallest first (of equals, the first), and the entries."""
+    """Return the indices and values of the `k` smallest entries of each row, smallest first; ties in order."""
     where = np.empty((len(rows), k), dtype=np.int64)
     for row, bound, found in zip(rows, np.partition(rows, k - 1, axis=1)[:, k - 1], where, strict=True):
         candidates = np.flatnonzero(row <= bound)

@@ -14,17 +14,16 @@ from wordveil.errors import InputError, SpaceError
 
 
 class Vocabulary:
-    """An ordered set of distinct words; a word's id is its place.
+    """An ordered set of distinct words; a word's id is its index.
 
-    By the convention of embedding files the most frequent word comes first.
+    As in embedding files, the most frequent word comes first.
 
     Parameters
     ----------
     words : sequence of str
         The words.
     forms : Path, optional
-        If the words are base forms: the folder with the lists of their irregular forms, by which inflected words are
-        looked up.
+        If the words are base forms: the folder with the lists of irregular forms, for looking up inflected words.
 
     Examples
     --------
@@ -41,11 +40,11 @@ class Vocabulary:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The id of every word, made on first use."""
+        """The id of every word."""
         return dict(zip(self.words, range(len(self.words)), strict=True))
 
     def id(self, word: str) -> int:
-        """Return the id of a word, or refuse it and name words of similar spelling."""
+        """Return the id of a word, or raise an InputError that suggests words with similar spelling."""
         found = self.ids.get(word)
         if found is None:
             near = self.spellings(word)
@@ -54,13 +53,13 @@ class Vocabulary:
         return found
 
     def spellings(self, word: str, count: int = 3) -> list[str]:
-        """Return words that are spelt like this one, the most alike first."""
+        """Return words with similar spelling, the most similar first."""
         lowered = word.lower()
         alike = [other for other in self.words if abs(len(other) - len(word)) <= 2]
         return difflib.get_close_matches(lowered, alike, n=count, cutoff=0.7)
 
     def take(self, ids: Iterable[int] | NDArray[np.integer]) -> list[str]:
-        """Return the words of these ids."""
+        """Return the words with these ids."""
         words = self.words
         return [words[i] for i in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
 

@@ -3,7 +3,7 @@ r"""Finds everything in a text that is not a word: addresses, phone and other nu
 `find_identifiers` decides by form alone, never by the vocabulary, and prefers to find too much: a word taken for an
 identifier is replaced as a whole, but an identifier taken for words is only veiled word by word.
 
-Existing libraries find less, or must be told the country (CONTRIBUTING.md, "Libraries we chose not to use");
+Existing libraries find less, or need to know the country (CONTRIBUTING.md, "Libraries we chose not to use");
 `python -m benchmarks.identifiers` compares them.
 
 Time is linear in the length of any text. Each pattern either has bounded length or checks by lookbehind that it is at

@@ -84,22 +84,24 @@ class NonWords:
     def released(self) -> list[str]:
         """Return sentences about what is released of identifiers, values and markup."""
         identifiers = {
-            "placeholder": "Where an identifier stood and of which kind it was (an e-mail address, a card) is "
-            "released, and nothing else of it" + (", but which are the same." if self.numbered else "."),
-            "drop": "Where an identifier was left out can often be told from what is around it.",
+            "placeholder": "The position and the kind of an identifier (an e-mail address, a card) are released, and "
+            "nothing else of it" + (", except which identifiers are the same." if self.numbered else "."),
+            "drop": "The position of a dropped identifier can often be inferred from the text around it.",
             "veil": "The form of identifiers is released: their punctuation, the number of their words, and the number "
             "of digits of each number in them.",
-            "selected": "Identifiers that were not selected are released as they are; of the others the place and the "
-            "kind" + (", and which are the same." if self.numbered else "."),
+            "selected": "Identifiers that were not selected are released as they are; of the others, the position and "
+            "the kind" + (", and which are the same." if self.numbered else "."),
         }[self.identifiers]
         values = {
-            "placeholder": "Where a number, an amount, a date or a time stood is released, and nothing else of it.",
+            "placeholder": "The position of a number, an amount, a date or a time is released, and nothing else of it.",
             "metric": "The form of numbers, amounts, dates and times is released: signs, currencies, the number of "
-            "decimals, the order of a date; what cannot be read as a value has a placeholder.",
-            "digits": "Where a number stood is released, and how many digits it had.",
-            "drop": "Where a number was left out can often be told from what is around it.",
+            "decimals, the order of a date. Values that cannot be read get a placeholder.",
+            "digits": "The position of a number is released, and how many digits it had.",
+            "drop": "The position of a dropped number can often be inferred from the text around it.",
         }[self.numbers]
-        marks = "Names of HTML's elements, entities that stand for no letter, and headers of mails are released."
+        marks = (
+            "Names of HTML elements, entities that do not stand for letters, and names of mail headers are released."
+        )
         return [identifiers, values, *([marks] if self.markup == "keep" else [])]
 
     def shape(self, kind: str, written: str) -> str:

@@ -105,9 +105,10 @@ class Mover:
     def sentence(self) -> str:
         """Return the guarantee for values, in a sentence."""
         return (
-            f"Numbers, amounts, dates and times have a promise of their own: e^{float(self.rate):g} for each step "
-            "between two of one form, where a step is 12% of a number or an amount, a day of a date (a month where it "
-            f"has no day) and ten minutes of a time; 99 in 100 move by at most {laplace_radius(self.rate):,} steps."
+            f"Numbers, amounts, dates and times have a guarantee of their own: a factor of e^{float(self.rate):g} for "
+            "each step between two values of the same form. A step is 12% of a number or an amount, a day of a date (a "
+            "month if it has no day), and ten minutes of a time; 99 in 100 values move by at most "
+            f"{laplace_radius(self.rate):,} steps."
         )
 
 

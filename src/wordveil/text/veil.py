@@ -219,7 +219,7 @@ class Veil:
                 f"{self.selection.rare.sentence()}"
             )
             if not self.selection.rare.tree.secure:
-                promise = promise.void("A seed was given to the model of what is common.")
+                promise = promise.void("A seed was given to the model of common words.")
         if self.nonwords.mover is not None and not self.is_seeded:
             promise = promise.with_caveat(self.nonwords.mover.sentence())
         if self.case == "copy":

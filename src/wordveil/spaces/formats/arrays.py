@@ -1,4 +1,4 @@
-"""Embeddings as two arrays, ``words`` and ``vectors``: numpy archives, .safetensors files, and folders."""
+"""Embedding formats with two arrays, ``words`` and ``vectors``: numpy archives, .safetensors files, and folders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from wordveil.spaces.formats.common import (
     tell_reading,
 )
 
-# What the parsers of numpy and Python raise on damaged input, beside classes of their own.
+# What the parsers of numpy and Python raise on damaged input, besides their own classes.
 _PARSER_FAILURES = (
     ValueError,
     tokenize.TokenError,
@@ -53,22 +53,22 @@ _PARSER_FAILURES = (
 _ARCHIVE_DAMAGE = (*_PARSER_FAILURES, zipfile.BadZipFile, zlib.error, struct.error)
 
 _VECTORS, _WORDS = "vectors.npy", "words.txt"
-_WORD_BYTES = 1 << 12  # of a word, on average: no language has such words
-_SPARE_BYTES = 1 << 20  # so that a few odd ones among few do no harm
-_TENSOR_BYTES = 1 << 25  # of a .safetensors file that are held at once
+_WORD_BYTES = 1 << 12  # the largest mean size of words that is accepted, far above any language's
+_SPARE_BYTES = 1 << 20  # an allowance, for small files with a few odd words
+_TENSOR_BYTES = 1 << 25  # bytes of a .safetensors file held at once
 _TENSORS: dict[str, type[np.floating[Any]]] = {"F16": np.float16, "F32": np.float32, "F64": np.float32}
 
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Hide numpy's warnings about old or odd headers: people get one sentence or none."""
+    """Suppress numpy's warnings about old or odd headers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
-    """Read an .npy file, or map it, and refuse what is damaged."""
+    """Read or map an .npy file; raise a FileError if it is damaged."""
     try:
         with path.open("rb") as handle:
             _check_header(handle, path.stat().st_size, path)
@@ -82,7 +82,7 @@ def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
 
 
 def _check_header(handle: IO[bytes], available: int, source: object) -> None:
-    """Read the header of an array; refuse pickled objects, and more numbers than the available bytes can hold."""
+    """Read the header of an array; raise an error for pickled objects, or if the available bytes are too few."""
     try:
         with _without_warnings():
             version = npy.read_magic(handle)
@@ -100,7 +100,7 @@ def _check_header(handle: IO[bytes], available: int, source: object) -> None:
 
 
 def read_npz(path: Path) -> tuple[list[str], Vectors]:
-    """Read a numpy archive; its words are text, or UTF-8 bytes with a line break between two."""
+    """Read a numpy archive; its words are text, or UTF-8 bytes separated by line breaks."""
     places = Places(str(path), "word")
     tell_counting(path, 0)
     with plain_file(path) as plain:
@@ -117,7 +117,7 @@ def read_npz(path: Path) -> tuple[list[str], Vectors]:
 
 
 def _read_member(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:
-    """Read one array of an archive, after a look at its header."""
+    """Read one array of an archive, after checking its header."""
     member = f"{name}.npy"
     if member not in archive.namelist():
         raise SpaceError(f"{path} has no array '{name}'; save it with np.savez(file, words=…, vectors=…).")
@@ -137,7 +137,7 @@ def _words_of(array: NDArray[Any], places: Places) -> list[str]:
         return split_words(array.tobytes(), places)
     if array.ndim == 1 and array.dtype.kind == "U":
         codes = array.astype(array.dtype.newbyteorder("=")).view(np.uint32) if array.itemsize else array
-        if codes.size and codes.max() > sys.maxunicode:  # numpy would fall over it
+        if codes.size and codes.max() > sys.maxunicode:  # numpy fails on it
             raise ValueError
         words: list[str] = array.tolist()
         return words
@@ -148,7 +148,7 @@ def _words_of(array: NDArray[Any], places: Places) -> list[str]:
 
 
 def _joined(words: list[str]) -> NDArray[np.uint8]:
-    """Return the words as bytes: as text, numpy would give every word the room of the longest."""
+    """Return the words as bytes; as text, numpy would give every word the size of the longest."""
     return np.frombuffer("\n".join(words).encode(), np.uint8)
 
 
@@ -159,7 +159,7 @@ def write_npz(path: Path, words: list[str], vectors: Vectors) -> None:
 
 
 def read_safetensors(path: Path) -> tuple[list[str], Vectors]:
-    """Read a .safetensors file, whose words are UTF-8 bytes with a line break between two."""
+    """Read a .safetensors file, whose words are UTF-8 bytes separated by line breaks."""
     from safetensors import SafetensorError  # noqa: PLC0415 - only this format needs it
 
     places = Places(str(path), "word")
@@ -206,12 +206,12 @@ def _tensor_of_vectors(plain: Path, path: Path) -> Vectors:
     rows, dimension = shape
     vectors = reserve(path, rows, dimension, _TENSORS[dtype])
     if vectors.size:
-        told = tell_reading(path, rows, dimension)
+        report = tell_reading(path, rows, dimension)
         for part in blocks(rows, max(1, _TENSOR_BYTES // (8 * dimension))):
-            # The library maps the file; opened anew for each part, it never keeps all of it in memory.
+            # The library maps the file; reopening it for each part keeps memory small.
             with _open_tensors(plain) as tensors:
                 vectors[part] = narrow(tensors.get_slice("vectors")[part], path)
-            told(part.stop)
+            report(part.stop)
     return vectors
 
 
@@ -222,14 +222,14 @@ def write_safetensors(path: Path, words: list[str], vectors: Vectors) -> None:
 
     try:
         save_file({"words": _joined(words), "vectors": vectors}, path)
-    except SafetensorError:  # what the library makes of a full disk
+    except SafetensorError:  # raised for a full disk, for example
         raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
 
 
 def read_folder(path: Path, *, trusted: bool = False) -> tuple[list[str], Vectors]:
     """Read the words of a folder and map its vectors.
 
-    If `trusted`, skip the checks that look at every number and word: they were made when it was written.
+    With `trusted`, skip the checks of every number and word; they were made when the folder was written.
     """
     if not is_folder(path):
         raise FileError(f"{path} is a file; give the folder that holds {_VECTORS}.")
@@ -249,20 +249,20 @@ def read_folder(path: Path, *, trusted: bool = False) -> tuple[list[str], Vector
 
 
 def _lines(path: Path, rows: int | None) -> bytes:
-    """Read a file of words that is not packed, if it is no larger than the words of so many vectors can be."""
+    """Read an uncompressed file of words; raise an error if it is too large for the words of `rows` vectors."""
     with opened(path, packed=False) as handle:
-        # by its size: to ask for so many bytes would already set them aside
+        # checked by size, because read() would allocate that many bytes
         if rows is not None and os.fstat(handle.fileno()).st_size > _WORD_BYTES * rows + _SPARE_BYTES:
             raise SpaceError(f"{path} is far too large for the words of {rows} vectors; export both again.")
         joined = handle.read()
-    # The vectors beside it are never packed, so there is nothing to gain; and megabytes could unpack to all memory.
+    # The vectors are never compressed, so compressing words gains little; and megabytes could decompress to gigabytes.
     if is_packed(joined):
         raise FileError(f"{path} is gzipped; unpack it first, and keep the name.")
     return joined
 
 
 def write_folder(path: Path, words: list[str], vectors: Vectors) -> None:
-    """Write both files into the folder, which is made if need be."""
+    """Write both files into the folder, creating it if necessary."""
     path.mkdir(exist_ok=True)
     np.save(path / _VECTORS, vectors, allow_pickle=False)
     (path / _WORDS).write_bytes("".join(f"{word}\n" for word in words).encode())

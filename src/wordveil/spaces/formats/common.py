@@ -1,4 +1,4 @@
-"""Opening embedding files, and what must hold of the words and vectors in them."""
+"""Opens embedding files, and checks the words and vectors in them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from wordveil.progress import tell
 #: Rows of float16 or float32.
 Vectors: TypeAlias = NDArray[np.floating[Any]]
 
-DEFLATE_RATIO = 1032  # no deflate stream expands further than this, so it bounds what a header may promise
+DEFLATE_RATIO = 1032  # the largest expansion of a deflate stream, which bounds what a header may promise
 _GZIP_MAGIC = b"\x1f\x8b"
 _QUOTED_LENGTH = 40
 _BLOCK_NUMBERS = 1 << 20
-_LARGE = 1 << 26  # bytes of a file, which take a second or more to read
-_OF_WORD = 300  # bytes of memory for a word beside its numbers
+_LARGE = 1 << 26  # bytes: larger files take a second or more to read
+_OF_WORD = 300  # bytes of memory per word, beside its numbers
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def is_folder(path: Path) -> bool:
-    """Tell a folder from a file, and refuse what is neither or does not exist."""
+    """Whether a path is a folder; raise a FileError if it is neither a folder nor a file."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -53,7 +53,7 @@ def _unreadable(path: Path, error: Exception) -> FileError:
 
 
 def is_packed(content: bytes) -> bool:
-    """Tell a gzip stream by its first bytes."""
+    """Whether content is a gzip stream, by its first bytes."""
     return content.startswith(_GZIP_MAGIC)
 
 
@@ -64,10 +64,10 @@ def _is_gzipped(path: Path) -> bool:
 
 @contextmanager
 def opened(path: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, unpacking it on the way if it is gzipped, whatever its name.
+    """Open a file for reading bytes, decompressing it if it is gzipped, whatever its name.
 
-    What fails while the file is read inside the ``with`` block becomes a `FileError`. Unless it may be `packed`, the
-    bytes come as they are.
+    Failures while reading inside the ``with`` block become a `FileError`. With ``packed=False`` the bytes are returned
+    as they are.
     """
     if is_folder(path):
         raise FileError(f"{path} is a folder; give the file itself.")
@@ -86,9 +86,9 @@ def opened(path: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[Path]:
-    """Give the path itself, or that of an unpacked temporary copy if the file is gzipped.
+    """Yield the path itself, or that of a decompressed temporary copy if the file is gzipped.
 
-    For formats whose readers jump about in the file, which a gzip stream does not allow.
+    It is for formats whose readers need to seek, which a gzip stream does not allow.
     """
     with opened(path) as handle:
         if not _is_gzipped(path):
@@ -104,28 +104,28 @@ def plain_file(path: Path) -> Iterator[Path]:
 
 
 def tell_counting(path: Path, done: int) -> None:
-    """Tell whoever watches how many bytes of a large file were looked through, to see how much it holds."""
+    """Report how many bytes of a large file have been scanned, before it is read."""
     size = path.stat().st_size
     if size >= _LARGE:
         tell(f"looking through {path.name}", min(1.0, done / size))
 
 
 def tell_reading(path: Path, rows: int, dimension: int) -> Callable[[int], None]:
-    """Tell whoever watches what reading a large embedding takes; return what tells how many of its words are read."""
+    """Report what reading a large embedding takes; return a function that reports how many words have been read."""
     memory = rows * (dimension * np.dtype(np.float32).itemsize + _OF_WORD)
     what = f"reading {rows:,} words of {dimension} numbers (about {memory / 2**30:.1f} GiB of memory)"
     is_large = path.stat().st_size >= _LARGE
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if is_large:
             tell(what, done / rows)
 
-    told(0)
-    return told
+    report(0)
+    return report
 
 
 def largest_content(path: Path) -> int:
-    """Return how many bytes the file can hold at most when unpacked."""
+    """Return the most bytes that the file can hold when decompressed."""
     size = path.stat().st_size
     return size * DEFLATE_RATIO if _is_gzipped(path) else size
 
@@ -139,21 +139,21 @@ class Places:
     first: int = 1
 
     def short(self, row: int) -> str:
-        """Name the place within its source."""
+        """Return the place within its source, such as ``line 7``."""
         return f"{self.unit} {row + self.first}"
 
     def error(self, row: int, problem: str) -> SpaceError:
-        """Make the error that names a row and what is wrong with it."""
+        """Return an error that names a row and what is wrong with it."""
         return SpaceError(f"{self.source}, {self.short(row)}: {problem}.")
 
 
 def row_blocks(vectors: NDArray[Any]) -> list[slice]:
-    """Cut the rows into blocks of about a million numbers, so that temporary arrays stay small."""
+    """Divide the rows into blocks of about a million numbers, to keep temporary arrays small."""
     return list(blocks(len(vectors), max(1, _BLOCK_NUMBERS // max(1, vectors.shape[1]))))
 
 
 def reserve(source: object, rows: int, dimension: int, dtype: type[np.floating[Any]] = np.float32) -> Vectors:
-    """Make room for the vectors of a file."""
+    """Allocate the vectors of a file."""
     try:
         return np.empty((rows, dimension), dtype)
     except (MemoryError, ValueError):
@@ -164,14 +164,14 @@ def reserve(source: object, rows: int, dimension: int, dtype: type[np.floating[A
 
 
 def narrow(vectors: NDArray[Any], source: object) -> Vectors:
-    """Convert numbers to the type they are kept in: float16 stays, everything else becomes float32."""
+    """Convert numbers to the stored type: float16 stays, everything else becomes float32."""
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
         raise SpaceError(
             f"{source}: 'vectors' must be a table of real numbers with one row per word, "
             f"but it has {vectors.ndim} axes of type {vectors.dtype}; save it again."
         )
     half = vectors.dtype.kind == "f" and vectors.dtype.itemsize == 2
-    with np.errstate(over="ignore"):  # what becomes infinite is refused by check_finite
+    with np.errstate(over="ignore"):  # check_finite rejects what becomes infinite
         return np.asarray(vectors, dtype=np.float16 if half else np.float32, order="C")
 
 
@@ -186,7 +186,7 @@ def split_words(joined: bytes, places: Places) -> list[str]:
 
 
 def check(words: list[str], vectors: Vectors, places: Places) -> None:
-    """Refuse words and vectors that do not belong together or do not make a space."""
+    """Raise an error if words and vectors do not match or do not make a space."""
     if not words or not vectors.size:
         raise SpaceError(f"{places.source} holds no words with vectors; give a file that does.")
     if len(words) != len(vectors):
@@ -198,7 +198,7 @@ def check(words: list[str], vectors: Vectors, places: Places) -> None:
 
 
 def check_words(words: list[str], places: Places) -> None:
-    """Refuse words that are empty, repeated, contain a line break or cannot be written as UTF-8."""
+    """Raise an error for words that are empty, repeated, contain a line break or cannot be written as UTF-8."""
     if "" in words:
         raise places.error(words.index(""), "the word is empty; remove it or give it a name")
     try:
@@ -220,7 +220,7 @@ def check_words(words: list[str], places: Places) -> None:
 
 
 def check_finite(vectors: Vectors, places: Places) -> None:
-    """Refuse vectors with numbers that are not finite."""
+    """Raise an error for vectors with numbers that are not finite."""
     for rows in row_blocks(vectors):
         finite = np.isfinite(vectors[rows])
         if not finite.all():

@@ -1,4 +1,4 @@
-"""Embeddings word by word: as text, with a header (word2vec, fastText) or without (GloVe), and word2vec binary."""
+"""Embedding formats that list word by word: word2vec and fastText text, GloVe text, and word2vec binary."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _BLOCK_BYTES = 1 << 20
 _LONGEST_LINE = 1 << 24
 _LONGEST_HEADER = 100
 _LONGEST_WORD = 1 << 16
-_TOLD = 1 << 12  # binary records from one word about how many were read to the next
+_REPORTED = 1 << 12  # binary records between two reports of progress
 
 
 def match_header(line: bytes) -> tuple[int, int] | None:
-    """Return how many words and how many numbers each, if the line is a word2vec header."""
+    """Return the numbers of words and of numbers per word, if the line is a word2vec header."""
     match = _HEADER.fullmatch(line)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def _read_header(path: Path, line: bytes, number_bytes: int) -> tuple[int, int]:
-    """Return what the header promises, if a file of this size can hold that many numbers of so many bytes at least."""
+    """Read the header; raise an error if the file is too small for it, with `number_bytes` per number at least."""
     header = match_header(line)
     if header is None:
         raise SpaceError(
@@ -65,9 +65,9 @@ def _read_header(path: Path, line: bytes, number_bytes: int) -> tuple[int, int]:
 
 
 def read_glove(path: Path) -> tuple[list[str], Vectors]:
-    """Read text without a header; the first line says how many numbers each word has.
+    """Read text without a header; the first line determines how many numbers each word has.
 
-    A word may hold spaces: the numbers are counted from the right.
+    A word may contain spaces: the numbers are counted from the right.
     """
     lines, size = _measure(path)
     with opened(path) as handle:
@@ -79,14 +79,14 @@ def read_glove(path: Path) -> tuple[list[str], Vectors]:
                 f"{path}, line 1: not a word followed by numbers; "
                 "give an embedding as GloVe or word2vec text, word2vec binary, .npz or .safetensors."
             )
-        # A line takes at least 2·dimension + 2 bytes: a ragged file gets no more room than it could fill.
+        # A line takes at least 2·dimension + 2 bytes, which bounds the memory for a ragged file.
         room = min(lines, size // (2 * dimension + 2) + 1)
         table = _Table(path, room, dimension, header=False)
         return table.fill(chain([first], blocks))
 
 
 def read_word2vec(path: Path) -> tuple[list[str], Vectors]:
-    """Read text whose first line says how many words follow and how many numbers each has."""
+    """Read text whose first line has the number of words and of numbers per word."""
     with opened(path) as handle:
         blocks = _line_blocks(handle, path)
         header, _, rest = next(blocks, b"").removeprefix(_BYTE_ORDER_MARK).partition(b"\n")
@@ -95,7 +95,7 @@ def read_word2vec(path: Path) -> tuple[list[str], Vectors]:
 
 
 def count_numbers(fields: list[bytes]) -> int:
-    """Count the numbers at the end of the fields."""
+    """Return how many of the last fields are numbers."""
     count = 0
     while count < len(fields) and _NUMBER.fullmatch(fields[-1 - count]):
         count += 1
@@ -116,7 +116,7 @@ def _measure(path: Path) -> tuple[int, int]:
 
 
 def _line_blocks(handle: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield the file in blocks of whole lines, each ended by a line break."""
+    """Yield the file in blocks of whole lines, each ending in a line break."""
     rest = b""
     line = 1
     while chunk := handle.read(_BLOCK_BYTES):
@@ -135,7 +135,7 @@ def _line_blocks(handle: BinaryIO, path: Path) -> Iterator[bytes]:
 
 
 class _Table:
-    """Takes blocks of lines and keeps their words and numbers."""
+    """Collects the words and numbers of blocks of lines."""
 
     def __init__(self, path: Path, rows: int, dimension: int, *, header: bool) -> None:
         self._path = path
@@ -145,7 +145,7 @@ class _Table:
         self._vectors = reserve(path, rows, dimension)
         self._tell = tell_reading(path, rows, dimension)
         self._words: list[str] = []
-        self._ended = False  # at a blank line, after which nothing may follow
+        self._ended = False  # after a blank line, after which nothing may follow
 
     def fill(self, blocks: Iterable[bytes]) -> tuple[list[str], Vectors]:
         for lines in blocks:
@@ -167,9 +167,9 @@ class _Table:
         return self._words, self._vectors[:found]
 
     def _parse_regular(self, block: bytes) -> tuple[list[str], NDArray[np.float32]] | None:
-        """Parse a block of lines with one word, its numbers, and a single space or tab between each two.
+        """Parse a block of lines with one word and its numbers, separated by single spaces or tabs.
 
-        Whatever is otherwise is left to `_parse_any`, which is slower and knows what is wrong.
+        Return None for any other block; `_parse_any` is slower and finds out what is wrong.
         """
         import pyarrow as pa  # noqa: PLC0415  (only text files need it, and it takes a while to import)
 
@@ -190,7 +190,7 @@ class _Table:
         if (word_starts == word_ends).any():
             return None
 
-        # Arrow parses fields that stand in one buffer with nothing between them; words count as missing.
+        # Arrow parses fields that are adjacent in one buffer; words count as missing values.
         offsets = np.zeros(ends.size + 1, np.int32)
         offsets[1:] = ends - np.arange(ends.size)
         present = np.ones((count, columns), bool)
@@ -234,18 +234,18 @@ class _Table:
         fields = line.rsplit(None, self._dimension)
         word, numbers = fields[0].lstrip(), fields[1:]
         count = count_numbers(numbers)
-        # A word may hold spaces, but a part of it that is a number is rather one number too many.
+        # A word may contain spaces, but if a part of it is a number, the line rather has one number too many.
         extra = sum(_DECIMAL.fullmatch(part) is not None for part in word.split()[1:])
         mend = "correct the line or fetch the file again"
         if len(numbers) == count == self._dimension - 1 and line[:1].isspace() and _NUMBER.fullmatch(word):
             raise self._places.error(row, "no word before the numbers; remove the line or name the word")
         if any(_NUMBER.fullmatch(number) for number in numbers[: len(numbers) - count]):
             raise self._places.error(row, f"field {len(numbers) - count} after the word is not a number; {mend}")
-        if extra and row == 0 and not self._header:  # this line told the dimension, up to what stands between
+        if extra and row == 0 and not self._header:  # the dimension was counted on this line, and is wrong
             raise self._places.error(row, f"not everything after the word is a number; {mend}")
         if extra or count != self._dimension:
-            told = "the header promises" if self._header else "line 1 has"
-            raise self._places.error(row, f"{count + extra} numbers where {told} {self._dimension}; {mend}")
+            expected = "the header promises" if self._header else "line 1 has"
+            raise self._places.error(row, f"{count + extra} numbers where {expected} {self._dimension}; {mend}")
         try:
             return word.decode(), [float(number) for number in numbers]
         except UnicodeDecodeError:
@@ -253,19 +253,19 @@ class _Table:
 
 
 def read_word2vec_binary(path: Path) -> tuple[list[str], Vectors]:
-    """Read records with or without a line break after each, as different programs write them."""
+    """Read records, with or without a line break after each; programs differ in this."""
     places = Places(str(path), "record")
     words: list[str] = []
     with opened(path) as handle:
         header = handle.readline(_LONGEST_HEADER).removesuffix(b"\n")
         rows, dimension = _read_header(path, header, number_bytes=_FLOAT.itemsize)
         vectors = reserve(path, rows, dimension)
-        told = tell_reading(path, rows, dimension)
+        report = tell_reading(path, rows, dimension)
         width = dimension * _FLOAT.itemsize
         buffer, start = b"", 0
         for row in range(rows):
-            if row % _TOLD == 0:
-                told(row)
+            if row % _REPORTED == 0:
+                report(row)
             while True:
                 while buffer[start : start + 1] == b"\n":
                     start += 1
@@ -304,7 +304,7 @@ def _no_word(places: Places, row: int) -> SpaceError:
 
 
 def write_glove(path: Path, words: list[str], vectors: Vectors) -> None:
-    """Write a word and its numbers on every line."""
+    """Write lines of a word and its numbers."""
     for row, word in enumerate(words):
         parts = word.encode().split()
         if (
@@ -320,7 +320,7 @@ def write_glove(path: Path, words: list[str], vectors: Vectors) -> None:
 
 
 def write_word2vec(path: Path, words: list[str], vectors: Vectors) -> None:
-    """Write a header, and a word and its numbers on every line."""
+    """Write a header, and lines of a word and its numbers."""
     for row, word in enumerate(words):
         if word.encode().split() != [word.encode()]:
             raise _unwritable(row, "word2vec text")
@@ -330,7 +330,7 @@ def write_word2vec(path: Path, words: list[str], vectors: Vectors) -> None:
 
 
 def write_word2vec_binary(path: Path, words: list[str], vectors: Vectors) -> None:
-    """Write a header and the records, each ended by a line break as word2vec itself does."""
+    """Write a header and the records, each followed by a line break as in word2vec itself."""
     for row, word in enumerate(words):
         if " " in word:
             raise _unwritable(row, "word2vec binary")
@@ -349,7 +349,7 @@ def _unwritable(row: int, form: str) -> SpaceError:
 
 
 def _write_lines(handle: BinaryIO, words: list[str], vectors: Vectors) -> None:
-    line = "%s" + " %.9g" * vectors.shape[1] + "\n"  # nine digits name every 32-bit float exactly
+    line = "%s" + " %.9g" * vectors.shape[1] + "\n"  # nine digits identify every 32-bit float
     for rows in row_blocks(vectors):
         pairs = zip(words[rows], vectors[rows].tolist(), strict=True)
         handle.write("".join(line % (word, *numbers) for word, numbers in pairs).encode())
