@@ -1,11 +1,11 @@
-"""A client for the service (`wordveil serve`) that needs only the standard library.
+"""A client of the service (`wordveil serve`) that needs only the standard library.
 
 >>> client = Client("http://127.0.0.1:8765", key="wv_KEY")
 >>> client.privatize("The committee met in Paris.", epsilon=4.0).text  # doctest: +SKIP
 >>> client.call("/v1/words", {"word": "harbour", "epsilon": 4.0})["stays"]  # doctest: +SKIP
 
-We do not use httpx: its time-outs start again with every read, so a limit for the whole call would need the same alarm
-as here, set through the tracing of its inner library. And every caller would need six more packages.
+We do not use httpx: its timeouts restart with every read, so a limit for the whole call would need the same timer as
+here, set through the tracing of its inner library; and every caller would need six more packages.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from wordveil.guarantee import Guarantee
 
 __all__ = ["Client", "ServiceError", "Veiled"]
 
-_LONGEST = 1e6  # seconds; every system can wait this long
-_BETWEEN = 1.0  # seconds at least before asking a busy service again
+_LONGEST = 1e6  # seconds: the longest timeout, which every system supports
+_BETWEEN = 1.0  # the least seconds before a busy service is asked again
 _IN_ADDRESSES = "/?&=%:+,;@!$'()*~[]"
 _MOST_TEXTS = 100
-_LONGEST_DETAIL = 1000  # characters of a service's error message
+_LONGEST_DETAIL = 1000  # characters of an error message of the service
 _NOTHING: Any = object()
 _CODE = re.compile(r"[a-z-]{1,40}")
 
@@ -44,11 +44,11 @@ class ServiceError(WordveilError):
     Parameters
     ----------
     sentence : str
-        What is wrong and what to do, in the service's own words if it gave any.
+        What is wrong and what to do: the service's own message if it gave one.
     status : int
-        The HTTP status, or 0 if there was no answer.
+        The HTTP status; 0 if there was no answer.
     code : str
-        The code of the problem, such as ``over-budget``, or an empty string if the service gave none.
+        The service's name of the problem, such as ``over-budget``; empty if there is none.
     """
 
     def __init__(self, sentence: str, status: int = 0, code: str = "") -> None:
@@ -57,7 +57,7 @@ class ServiceError(WordveilError):
 
 
 class Veiled(NamedTuple):
-    """A veiled text, the places where words were drawn, and the guarantee."""
+    """A veiled text, its replacements, and its guarantee."""
 
     text: str
     replacements: list[dict[str, int]]
@@ -72,17 +72,17 @@ class _Answer(NamedTuple):
 
 
 class Client:
-    """Calls a service. While it is busy (503), tries again when told to, until the time-out.
+    """Calls a service. While the service is busy (503), calls are retried until the timeout.
 
     Parameters
     ----------
     address : str
-        Where the service is: ``http://`` or ``https://``, a host, and optionally a port and a path.
+        The address: ``http://`` or ``https://``, a host, optionally a port and a path.
     key : str, optional
         The key, if the service needs one.
     timeout : float
-        Seconds for a whole call, from connecting to the last byte of the answer, including retries while the service
-        is busy. The service itself gives up on a request after 30.
+        The most seconds for a whole call, from connecting to the last byte of the answer, including retries while the
+        service is busy. The service itself abandons a request after 30 seconds.
     """
 
     def __init__(self, address: str = "http://127.0.0.1:8765", key: str | None = None, timeout: float = 60.0) -> None:
@@ -124,10 +124,10 @@ class Client:
         spans: Iterable[Any] | None = None,
         **how: Any,
     ) -> Iterator[Veiled]:
-        """Veil any number of texts, in order and in constant memory, in batches of about `letters` letters.
+        """Veil any number of texts, in order and in constant memory, in batches of about `letters` characters.
 
-        Batches can be sent again while the service is busy, which a stream that breaks off cannot. For the selection
-        spans, `spans` has one entry per text and is read along with the texts.
+        Batches are sent again while the service is busy. For the selection spans, `spans` has one entry per text, and
+        is read along with the texts.
         """
         batch: list[str] = []
         marked: list[Any] = []
@@ -149,7 +149,7 @@ class Client:
             yield from veiled()
 
     def calibrate(self, progress: Callable[[str, float], None] | None = None, **asked: Any) -> dict[str, Any]:
-        """Calibrate a mechanism. `asked` takes mechanism, space, options, epsilons, targets, words and more."""
+        """Calibrate a mechanism; `asked` takes mechanism, space, options, epsilons, targets, words and more."""
         job = self._job("/v1/calibrate", asked)
         while job["status"] in ("waiting", "running"):
             if progress:
@@ -163,12 +163,12 @@ class Client:
         return job["result"]
 
     def call(self, path: str, body: Any = None) -> Any:
-        """Call any address of the service, such as ``/v1/mechanisms``. With a body, this is a POST."""
+        """Call any endpoint of the service, such as ``/v1/mechanisms``; by POST if there is a body."""
         try:
             content = None if body is None else json.dumps(body)
             address = self._where.path.rstrip("/") + "/" + quote(path.lstrip("/"), safe=_IN_ADDRESSES)
         except (TypeError, ValueError, AttributeError, RecursionError):
-            raise InputError("the body must consist of strings, numbers, lists and dicts.") from None
+            raise InputError("a request must consist of strings, numbers, lists and dicts.") from None
         until = time.monotonic() + self._timeout
         while True:
             answer = self._ask(address, content, until)
@@ -178,22 +178,22 @@ class Client:
             time.sleep(wait)
 
     def _ask(self, address: str, content: str | None, until: float) -> _Answer:
-        """Make one attempt."""
+        """Send the request once."""
         kind = HTTPSConnection if self._where.scheme == "https" else HTTPConnection
         connection = kind(self._host, self._port, timeout=max(until - time.monotonic(), 0.001))
         alarm: threading.Timer | None = None
         problem = ""
         try:
             connection.connect()
-            # A socket's time-out starts again with every byte. This one does not.
+            # A socket's timeout restarts with every byte, so a timer limits the whole call.
             alarm = threading.Timer(until - time.monotonic(), _cut, (connection.sock,))
             alarm.daemon = True
             alarm.start()
             connection.request("GET" if content is None else "POST", address, content, self._headers)
             answer = connection.getresponse()
-            told = answer.headers
-            made = _Answer(answer.status, told.get_content_type(), told.get("Retry-After", "").strip(), answer.read())
-            if time.monotonic() < until:  # otherwise the alarm may have cut it short
+            headers, status = answer.headers, answer.status
+            made = _Answer(status, headers.get_content_type(), headers.get("Retry-After", "").strip(), answer.read())
+            if time.monotonic() < until:  # otherwise it may be truncated
                 return made
         except ssl.SSLError:
             problem = "does not speak https, or its certificate is not trusted; check the address."
@@ -208,18 +208,18 @@ class Client:
         raise ServiceError(f"the service at {self._name} {problem}")
 
     def _read(self, answer: _Answer) -> Any:
-        """Return the value of an answer, or raise the error that it reports."""
-        status, told = answer.status, None
+        """Return the content of an answer, or raise its problem as a ServiceError."""
+        status, body = answer.status, None
         is_json = False
         with suppress(ValueError, RecursionError):
             body, is_json = json.loads(answer.body), True
         if 200 <= status < 300:
             if not is_json:
                 raise self._misunderstood(status)
-            return told
-        # Only our own service is known not to repeat the text in its errors.
-        if answer.kind == "application/problem+json" and isinstance(told, dict) and isinstance(told.get("detail"), str):
-            code = told.get("code")
+            return body
+        # Only messages of our own service are shown, because others may quote the text.
+        if answer.kind == "application/problem+json" and isinstance(body, dict) and isinstance(body.get("detail"), str):
+            code = body.get("code")
             code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
             raise ServiceError(body["detail"][:_LONGEST_DETAIL], status, code)
         if 300 <= status < 400:
@@ -259,7 +259,7 @@ def _place(address: str) -> tuple[SplitResult, str, int]:
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
-    if isinstance(texts, (str, bytes)):  # each letter would count as a text
+    if isinstance(texts, (str, bytes)):  # otherwise its characters would be texts
         raise InputError("pass several texts, as a list or an iterator; use privatize for one.")
     for text in texts:
         if not isinstance(text, str):
@@ -274,6 +274,6 @@ def _named(status: int) -> str:
 
 
 def _cut(sock: socket.socket) -> None:
-    """End a connection that another thread is waiting for."""
+    """Shut down a connection that another thread is waiting for."""
     with suppress(OSError):
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # SSLSocket.shutdown would take TLS state away from the reader
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)  # a TLS socket's own method would reset the reader's state

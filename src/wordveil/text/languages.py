@@ -132,7 +132,7 @@ def language_of(texts: Iterable[str]) -> Language:
     if english >= _ENOUGH:
         return Language("en", english)
     share, name = max((_share(words, function_words(one)), one) for one in languages())
-    if share >= _TYPICAL and share > 2 * english:
+    if share >= _TELLING and share > 2 * english:
         return Language(name, share)
     return Language("?", 0.0) if is_foreign else Language("", 0.0)
 
