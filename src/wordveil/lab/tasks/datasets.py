@@ -367,7 +367,7 @@ def _check(records: int, sampled: int, usable: int, labels: int, values: int) ->
     if not sampled:
         raise InputError("no record has a text and a label.")
     if values == 1:
-        raise InputError("all texts have the same label, so there is nothing to tell from them.")
+        raise InputError("all texts have the same label, so there is nothing to tell from them; choose another label.")
     if labels < 2:
         raise InputError(
             f"the {sampled:,} texts have {values:,} labels, but only {labels} has {_EACH} texts or more; at least two "
