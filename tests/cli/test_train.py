@@ -50,6 +50,27 @@ def test_a_space_from_pairs(pairs: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert code == 0
 
 
+def test_a_folder_is_replaced_only_if_nothing_else_is_in_it(
+    pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = tmp_path / "wrong.tsv"
+    wrong.write_text("no pair\n")
+    how = ("--dim", "2", "--epochs", "1", "--quiet", "--device", "cpu")
+    out = tmp_path / "out"
+    assert run(capsys, str(wrong), "-o", str(out), *how)[0] == 2
+    assert not out.exists()
+    for geometry in ("euclidean", "lorentz"):
+        assert run(capsys, str(pairs), "-o", str(out), *how, "--overwrite", "--geometry", geometry)[0] == 0
+    before = sorted(path.name for path in out.iterdir())
+    assert "vectors.npy" not in before
+    assert run(capsys, str(wrong), "-o", str(out), *how, "--overwrite")[0] == 2
+    assert sorted(path.name for path in out.iterdir()) == before
+    (out / "thesis.txt").write_text("years of work\n")
+    code, _, err = run(capsys, str(pairs), "-o", str(out), *how, "--overwrite")
+    assert (code, err.count("\n")) == (2, 1)
+    assert sorted(path.name for path in out.iterdir()) == sorted([*before, "thesis.txt"])
+
+
 def test_figures_as_json_and_filters(pairs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ratings = tmp_path / "ratings.tsv"
     ratings.write_text("word1\tword2\tscore\nn20\tn10\t6\nn10\tn20\t1\nn3\tx\t2\n", encoding="utf-8")

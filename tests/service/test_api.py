@@ -237,7 +237,7 @@ def test_an_unknown_word_is_not_found_and_not_quoted(service: Service) -> None:
 
 #: What is asked, the status, and what the sentence must name: a field or a limit.
 BAD: list[tuple[str, Any, int, str]] = [
-    ("/v1/privatize", b"{", 422, "JSON"),
+    ("/v1/privatize", b"{", 400, "JSON"),
     ("/v1/privatize", {"text": SECRET}, 422, "epsilon"),
     ("/v1/privatize", {"epsilon": 3.0, "text": {SECRET: SECRET}}, 422, "text"),
     ("/v1/privatize", {"epsilon": 3.0, "text": SECRET, SECRET: 1}, 422, ""),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +18,11 @@ if TYPE_CHECKING:
     from wordveil.lab.training import Pairs, Progress, Trained, WordNet
 
 _CHECKPOINT = "checkpoint.npz"
+#: The files that a folder with a trained space may hold.
+_MADE = frozenset((
+    "words.txt", "hyperboloid.npy", "is_a.npy", "meta.json", "vectors.npy", "noun.exc", "verb.exc", "LICENSE",
+    _CHECKPOINT,
+))  # fmt: skip
 _MOST_NODES = 20_000  # of a larger hierarchy, only a sample of nodes is reconstructed at the end
 
 
@@ -93,7 +97,7 @@ def train(
         if nodes == "synsets":
             refuse_given("only applies to words, not to synsets", "vocabulary", "stop_words")
     training = Training(dim, geometry, epochs, negatives, rate, burn_in, batch, sharpness, weighted, seed)
-    _make_room(output, (source, wordnet, vocabulary, hyperlex), resume=resume, overwrite=overwrite)
+    _check_room(output, (source, wordnet, vocabulary, hyperlex), resume=resume, overwrite=overwrite)
     opened = None if wordnet is None else WordNet(wordnet)
     with while_at_work("reading the pairs…"):
         kept = None if vocabulary is None else _vocabulary(vocabulary)
@@ -109,6 +113,7 @@ def train(
         else:
             pairs = _from_wordnet(opened, nodes, part or ["noun", "verb"], kept, left_out)
         pairs = pairs if root is None else pairs.below(root)
+    _make_room(output, resume=resume)
     with _Watch(training.epochs, quiet=quiet) as watch:
         trained = learn(
             pairs,
@@ -133,7 +138,8 @@ def train(
         _show(facts, output)
 
 
-def _make_room(output: Path, inputs: Iterable[str | Path | None], *, resume: bool, overwrite: bool) -> None:
+def _check_room(output: Path, inputs: Iterable[str | Path | None], *, resume: bool, overwrite: bool) -> None:
+    """Refuse a folder with content, unless it is to be replaced and is all ours."""
     if output.exists() and not output.is_dir():
         raise FileError(f"{output} is a file; --output must name a folder.")
     if output.exists() and any(output.iterdir()) and not resume:
@@ -142,8 +148,15 @@ def _make_room(output: Path, inputs: Iterable[str | Path | None], *, resume: boo
         for given in (Path(one).resolve() for one in inputs if one is not None):
             if given.exists() and output.resolve() in (given, *given.parents):
                 raise FileError(f"an input lies in {output}, which would be replaced; choose another folder.")
-        shutil.rmtree(output)
+        if any(one.name not in _MADE or one.is_dir() for one in output.iterdir()):
+            raise FileError(f"{output} holds more than a trained space, and all of it would be lost; choose another.")
+
+
+def _make_room(output: Path, *, resume: bool) -> None:
+    """Make the folder, without what is in it, if need be."""
     try:
+        for one in () if resume or not output.exists() else output.iterdir():
+            one.unlink()
         output.mkdir(parents=True, exist_ok=True)
     except OSError:
         raise FileError(f"cannot make the folder {output}; choose another place.") from None

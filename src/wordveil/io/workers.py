@@ -242,9 +242,7 @@ class Crew:
                     under_way.append(self._submit(load))
                 yield done
         except BrokenProcessPool:
-            raise WordveilError(
-                "a worker process was killed, perhaps for lack of memory: use fewer `workers`."
-            ) from None
+            raise WordveilError("a worker process was killed, maybe for lack of memory; use fewer `workers`.") from None
 
     def _submit(self, load: list[Task]) -> Future[list[Done]]:
         if self._pool is None:
