@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
 import shutil
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -81,24 +79,51 @@ def test_what_is_not_plain_is_left_to_its_reader(data: bytes, tmp_path: Path) ->
     assert (found[0], found[1].st_size) == (b"plain\nplain", 11)
 
 
-def test_what_was_read_when_it_was_looked_at_is_read_again_if_it_has_changed(
+def test_small_files_are_read_when_they_are_looked_at_as_far_as_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths = [tmp_path / f"{name}.txt" for name in "abcd"]
+    paths = [tmp_path / f"{name}.txt" for name in "abc"]
     for path in paths:
         path.write_bytes(b"the river\n")
-    monkeypatch.setattr("wordveil.io.small._AHEAD", 3 * ((1 << 10) + 10))
+    monkeypatch.setattr("wordveil.io.small._AHEAD", 2 * ((1 << 10) + 10))
     ahead = ReadAhead()
     assert all(ahead.look(path, 10) for path in paths)
     assert not ahead.look(tmp_path / "missing", 10)
-    paths[0].unlink()
-    state = paths[1].stat()
-    paths[1].write_bytes(b"the mills\n")
-    os.utime(paths[1], ns=(state.st_atime_ns, state.st_mtime_ns))  # as long as before, and as old
-    monkeypatch.setattr("wordveil.io.small.read_plain", reader := Mock(wraps=read_plain))
+    state = paths[0].stat()
+    for path in paths:
+        path.write_bytes(b"the mills of the river\n")
     found = [ahead.read(path) for path in paths]
-    assert [one and one[0] for one in found] == [None, b"the mills\n", b"the river\n", b"the river\n"]
-    assert [call.args[0] for call in reader.mock_calls] == [paths[1], paths[3]]  # there was no room for the last
+    assert [one and one[0] for one in found] == [b"the river\n", b"the river\n", b"the mills of the river\n"]
+    assert found[0] is not None
+    assert (found[0][1].st_size, found[0][1].st_mtime_ns) == (10, state.st_mtime_ns)  # as it was when it was read
+    again = ahead.read(paths[0])  # nothing is held twice
+    assert again is not None
+    assert again[0] == b"the mills of the river\n"
+
+
+def test_a_small_file_that_changes_after_it_was_looked_at_stops_a_resume(
+    tmp_path: Path, graph: Mechanism[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for name in "ab":
+        (source / f"{name}.txt").write_text("the river")
+    plan = make_plan(source)
+    veils = Veils(lambda seed: Veil(graph, seed=seed))
+    monkeypatch.setattr("wordveil.io.job._MOST_FILES", 1)
+    monkeypatch.setattr(Veils, "is_compiled_for", lambda *_: True)
+    job = FileJob(plan, Reading(), Destination.of(out, plan))
+    job.check()
+    (source / "a.txt").write_text("the mill of the river")
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        job.run(veils, stop)
+    assert len((tmp_path / "out.part" / "a.txt").read_text().split()) == 2  # as it was
+    with pytest.raises(InputError):
+        FileJob(plan, Reading(), Destination.of(out, plan), resume=True).run(veils)
 
 
 def test_only_files_of_which_little_was_left_alone_are_looked_at(tmp_path: Path, graph: Mechanism[Any]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import make_space
 from wordveil.errors import SpaceError
-from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, bundled_facts, load_space
+from wordveil.spaces import EuclideanSpace, GraphSpace, RingSpace, Vocabulary, bundled_facts, load_space
 from wordveil.spaces.files import write_vectors
 from wordveil.text import tokenise
 
@@ -62,3 +62,9 @@ def test_what_is_not_there() -> None:
 
 def test_facts_are_json() -> None:
     assert json.dumps(bundled_facts("glove-50k"))
+
+
+@pytest.mark.parametrize("words", [["ΑΣ", "The", "Σ", "İ"], ["ΑΣ", "a\nB", "\n"]])
+def test_words_are_among_others_in_lower_case(words: list[str]) -> None:
+    for word in words:
+        assert Vocabulary(words).among({word.lower()}).tolist() == [other == word for other in words]

@@ -70,7 +70,7 @@ def _ids(vocabulary: Vocabulary, listed: set[str]) -> NDArray[np.int64]:
     inflected = {word + ending for word in listed for ending in _ENDINGS}
     inflected |= {word + ending for word in listed if len(word) >= 4 for ending in _LONG_ENDINGS}
     blocked = listed | inflected
-    return np.array([place for place, word in enumerate(vocabulary) if word.lower() in blocked], dtype=np.int64)
+    return np.flatnonzero(vocabulary.among(blocked))
 
 
 class Substituting(Mapped):

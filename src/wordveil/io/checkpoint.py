@@ -16,7 +16,7 @@ from wordveil.text import Counts
 
 __all__ = ["Checkpoint", "Identity", "Tally"]
 
-_LAYOUT = 3  # of the checkpoint file
+_LAYOUT = 4  # of the checkpoint file
 _MOST = 1 << 62  # bytes, records, seconds: no job has as many
 _COUNTED = [counted.name for counted in fields(Counts)]
 

@@ -232,6 +232,7 @@ class FileJob(_Job):
         self._has_kept = False
         self._learnt: str | None = None
         self._ahead = ReadAhead()
+        self._done = _Done()
 
     @property
     def learnt(self) -> Path | None:
@@ -306,6 +307,7 @@ class FileJob(_Job):
 
     def _state(self, veils: Veils) -> Checkpoint:
         """Return where to go on: at the beginning, or where the job was stopped."""
+        self._done = _Done()
         names = [(piece.name, piece.format.name) for piece in self._plan.pieces]
         identity = Identity(digest_of(veils.identity()), digest_of(asdict(self._reading)), digest_of(names))
         once = veils.whole.once
@@ -322,10 +324,9 @@ class FileJob(_Job):
                 "the job was begun with other columns, person, batch_words or another way to read the input; "
                 f"{AS_BEFORE}."
             )
-        done = ""
         for piece in self._plan.pieces[: state.piece]:
-            done = _done(done, piece)
-        if state.identity.inputs != identity.inputs or state.done != done:
+            self._done.add(piece)
+        if state.identity.inputs != identity.inputs or state.done != self._done.digest:
             raise InputError(
                 "the input files have changed since the job began; start again with `overwrite` instead of `resume`."
             )
@@ -419,8 +420,10 @@ class FileJob(_Job):
                 for (piece, (_, known), _), content in zip(read, contents, strict=True):
                     safe.write(piece.name, content)
                     state.tally.files += 1
-                    state.next_piece(_done(state.done, piece, known))
+                    state.next_piece("")
+                    self._done.add(piece, known)
                     run.bytes_before += piece.size
+                state.done = self._done.digest
                 if state.piece == len(self._plan.pieces) and self._is_bare(veils, state.tally):
                     self._has_kept = False
                     raise _bare(state.tally)
@@ -473,7 +476,9 @@ class FileJob(_Job):
                     writer.finish(whole)
                 finally:
                     writer.close()
-        state.next_piece(_done(state.done, piece) if self._keeps else "")
+        if self._keeps:
+            self._done.add(piece)
+        state.next_piece(self._done.digest)
         run.keep()
 
     def _keep(self, state: Checkpoint) -> None:
@@ -543,14 +548,26 @@ def _bare(tally: Tally, but: str = "") -> InputError:
     )
 
 
-def _done(before: str, piece: Piece, known: os.stat_result | None = None) -> str:
-    """Return the digest of the inputs up to this one, of which the state when it was read may be known."""
-    if piece.source is None:
-        return before
-    if known is None:
-        with file_errors("read", piece.source):
-            state = piece.source.stat()
-    else:
+class _Done:
+    """The digest of the inputs that are done, by their names, sizes and times."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._is_begun = False
+
+    @property
+    def digest(self) -> str:
+        """The digest of those so far, "" if there are none."""
+        return self._hash.hexdigest() if self._is_begun else ""
+
+    def add(self, piece: Piece, known: os.stat_result | None = None) -> None:
+        """Take in the next, of which the state when it was read may be known."""
         state = known
-    told = f"{before}/{state.st_size}/{state.st_mtime_ns}/{piece.name}"
-    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
+        if state is None:
+            if piece.source is None:
+                return
+            with file_errors("read", piece.source):
+                state = piece.source.stat()
+        told = f"{state.st_size}/{state.st_mtime_ns}/{piece.name}\0"  # no name has a NUL in it
+        self._hash.update(told.encode("utf-8", "surrogateescape"))
+        self._is_begun = True

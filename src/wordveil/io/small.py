@@ -34,7 +34,8 @@ def may_be_plain(piece: Piece, reading: Reading) -> bool:
 class ReadAhead:
     """Small files of plain text that were read when they were looked at: to open each again takes longer than that.
 
-    What has changed since is read again, and so is what there was no room for.
+    They are veiled as they were then, and what was known of them is from then, too, so that a resume sees what has
+    changed since. What there was no room for is read when its turn comes.
     """
 
     def __init__(self) -> None:
@@ -57,22 +58,7 @@ class ReadAhead:
         if held is None:
             return read_plain(place)
         self._left += len(held[0]) + _BESIDE
-        try:
-            state = os.stat(place)  # noqa: PTH116 - of many files, and no Path for each
-        except OSError:
-            return None
-        return held if _same(state, held[1]) else read_plain(place)
-
-
-def _same(one: os.stat_result, other: os.stat_result) -> bool:
-    """Whether a file is what it was, as far as the system says."""
-    return (
-        one.st_mtime_ns == other.st_mtime_ns
-        and one.st_size == other.st_size
-        and one.st_ino == other.st_ino
-        and one.st_dev == other.st_dev
-        and one.st_ctime_ns == other.st_ctime_ns
-    )
+        return held
 
 
 def seems_plain(path: str | Path) -> bool:

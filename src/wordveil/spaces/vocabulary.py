@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -57,6 +57,20 @@ class Vocabulary:
         lowered = word.lower()
         alike = [other for other in self.words if abs(len(other) - len(word)) <= 2]
         return difflib.get_close_matches(lowered, alike, n=count, cutoff=0.7)
+
+    def among(self, lowered: Container[str]) -> NDArray[np.bool_]:
+        """Return for each word whether it is, in lower case, among these.
+
+        Examples
+        --------
+        >>> Vocabulary(["The", "sea"]).among({"the"}).tolist()
+        [True, False]
+        """
+        # One call for all words together; line breaks in them would be taken for ends.
+        words = "\n".join(self.words).lower().split("\n")
+        if len(words) != len(self.words):
+            words = [word.lower() for word in self.words]
+        return np.fromiter(map(lowered.__contains__, words), np.bool_, len(words))
 
     def take(self, ids: Iterable[int] | NDArray[np.integer]) -> list[str]:
         """Return the words with these ids."""

@@ -69,8 +69,7 @@ class OutsideWords:
     """Draws content words of a space by their frequency, independently of any text."""
 
     def __init__(self, space: Space) -> None:
-        stop = stop_words()
-        is_stop = np.fromiter((word.lower() in stop for word in space.vocabulary), np.bool_, len(space))
+        is_stop = space.vocabulary.among(stop_words())
         self._ids = np.flatnonzero(~is_stop) if not is_stop.all() else np.arange(len(space))
         self._shares = np.exp(log_prior(space, "frequency"))
         self._sums = np.cumsum(self._shares[self._ids])
