@@ -8,15 +8,18 @@ import json
 import logging
 import socket
 from collections.abc import Callable, MutableMapping
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import pytest
+from starlette.requests import ClientDisconnect
 
 from tests.proxy.conftest import Model, Proxied, as_json, completion
 from tests.serving import PATIENCE, serving, until
 from wordveil import OptionError, Veil
 from wordveil.proxy import Settings, create_app
+from wordveil.proxy.app import _unless_gone
 from wordveil.text.conversation import Policy
 
 CANARY = "zyqxcanary"
@@ -211,6 +214,19 @@ def test_who_leaves_is_not_answered_any_further(proxied: Callable[..., Proxied],
         )
         until(lambda: len(one.model.asked) == 1)
     until(lambda: one.model.left == 1)
+
+
+def test_work_ends_with_its_caller_even_if_a_cancellation_is_lost() -> None:
+    async def work() -> None:
+        with suppress(asyncio.CancelledError):  # as `wait_for` does before Python 3.12, if the wait is just over
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(ClientDisconnect):
+        asyncio.run(asyncio.wait_for(_unless_gone(receive, work()), PATIENCE))
 
 
 def test_other_addresses(proxied: Callable[..., Proxied]) -> None:

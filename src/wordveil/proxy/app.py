@@ -37,6 +37,7 @@ _LOG = logging.getLogger("wordveil.proxy")
 CONVERSATION = "x-wordveil-conversation"
 
 _CHAT, _RESPONSES, _MODELS = "/v1/chat/completions", "/v1/responses", "/v1/models"
+_CANCEL_AGAIN = 1.0  # seconds; long enough for a stream to send its last event
 _STOPPED = "the proxy is stopping; ask again."
 _METHODS = {_CHAT: "POST", _RESPONSES: "POST", _MODELS: "GET", "/healthz": "GET"}
 #: The only headers of the caller that are sent on, and the only ones of the upstream that come back.
@@ -399,9 +400,9 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
         if working.done():
             await working
             return
+        await _cancelled(working)
     except asyncio.CancelledError:
-        working.cancel()
-        await asyncio.wait({working})  # lets a stream that has begun report that it breaks off
+        await _cancelled(working)  # a stream that has begun reports that it breaks off
         if not working.cancelled():
             return
         raise
@@ -411,6 +412,16 @@ async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
     with suppress(asyncio.CancelledError):
         await working
     raise ClientDisconnect
+
+
+async def _cancelled(task: asyncio.Future[None]) -> None:
+    """Cancel a task, and again until it ends.
+
+    Before Python 3.12, `asyncio.wait_for` swallows a cancellation that arrives just as the wait is over.
+    """
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=_CANCEL_AGAIN)
 
 
 async def _left(receive: Receive) -> None:
