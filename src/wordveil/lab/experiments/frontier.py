@@ -130,7 +130,8 @@ def challenges(run: Run) -> Result:
         "The paper makes proposals and reports no measurements. A share is how far utility is on the way from "
         "random words to clean text. The near loss of the mechanisms with noise is what they promise, an upper "
         f"bound; for the others it is computed. {wide}None of the proposals that draw from distances in the "
-        "embedding keeps similar words as close together as the default does.",
+        "embedding keeps similar words as close together as the default does. The experiment mechanisms, with an "
+        "attacker who reads in context, has the same proposals and what readers keep of each.",
         changed=f"The paper reports no experiment.{left_out}",
         facts=found.to_dict(),
         figures={} if run.size == "quick" else drawn("challenges", found.to_dict()),
@@ -421,5 +422,5 @@ def _reading(held_out: Frontier, *, quick: bool) -> str:
         "near loss. A near loss of 600.0, as for ring, is where weights are clipped (see the guarantees, Numbers): "
         "read it as ≥ 600. On those tasks the present default's mean share is above the former one's by "
         f"{', '.join(gains) or 'an unknown amount'}.{small} docs/search.md lists many other spaces and priors that "
-        "were tried."
+        "were tried, also against an attacker who reads in context."
     )
