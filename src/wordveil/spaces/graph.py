@@ -139,6 +139,7 @@ class GraphSpace(HopSpace):
             graph = cls.load(name, space.vocabulary, shipped, trusted=True)
         else:
             names = "indptr", "indices", "found"
+            tell("looking up the neighbour graph", 0.0)  # the checksum of a large embedding takes seconds
             indptr, indices, found = cached_arrays(f"graph-2-{k}-{space.checksum}", fill, *names)
             for listed in done:  # the graph is in the cache now
                 listed.forget_pieces()
