@@ -55,9 +55,8 @@ version. The clock says something about two workers only if two cores are free, 
 """
 
 _FILES_FOOT = """
-Four aims are not met: a third of the rate of the program in C, which only splits at white space and writes back; two
-workers at 1.8 times the rate of one; at ε = 1 no more than 1.5 times the CPU seconds of ε = 10; and for many small
-files no more than twice those of one.
+Three aims are not met: a third of the rate of the program in C, which only splits at white space and writes back; two
+workers at 1.8 times the rate of one; and at ε = 1 no more than 1.5 times the CPU seconds of ε = 10.
 
 This is where the time goes:
 
@@ -67,7 +66,8 @@ This is where the time goes:
   share what is listed around words, and the spellings that they learn. Those that veil other formats are processes.
 - **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A
   text with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
-- **CSV.** Python reads and writes the rows.
+- **CSV.** Compiled code cuts and quotes the rows that Python's csv module would read the same way; others go through
+  that module.
 - **Small files.** Each is looked up, opened, read and created, and most of that is the system's time.
 """
 
@@ -185,7 +185,7 @@ def _kept(path: Path, before: str, table: Callable[[Any], str], after: str = "")
     """Write a section from the figures that another command left in a file; nothing if it did not."""
     if not path.exists():
         return []
-    return [before, table(json.loads(path.read_text(encoding="utf-8"))), *([after] if after else [])]
+    return [before, table(json.loads(path.read_text(encoding="utf-8"))), after]
 
 
 def _table(headings: tuple[str, ...], rows: list[list[str]]) -> str:
