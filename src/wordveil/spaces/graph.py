@@ -29,6 +29,7 @@ __all__ = ["GraphSpace", "build_graph", "join", "list_similar"]
 
 Edges = NDArray[np.int64]
 
+_SLOW_CHECKSUM = 10**8  # numbers of an embedding whose checksum takes seconds
 _MOST_EDGES = 1 << 26  # limits the work to gigabytes, and edge numbers to 32 bits
 _NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
 _MOST_PAIRS = 1 << 30  # pairs compared in one round of joining components: seconds
@@ -139,7 +140,8 @@ class GraphSpace(HopSpace):
             graph = cls.load(name, space.vocabulary, shipped, trusted=True)
         else:
             names = "indptr", "indices", "found"
-            tell("looking up the neighbour graph", 0.0)  # the checksum of a large embedding takes seconds
+            if len(space) * space.dimension > _SLOW_CHECKSUM:
+                tell("looking up the neighbour graph", 0.0)
             indptr, indices, found = cached_arrays(f"graph-2-{k}-{space.checksum}", fill, *names)
             for listed in done:  # the graph is in the cache now
                 listed.forget_pieces()
