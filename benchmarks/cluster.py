@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ SETTINGS = {
 _PATIENCE = 300.0  # seconds for what takes a few, in case the machine is very busy
 
 
-def _started(main: str, log: Path, cache: Path | None, *arguments: str) -> subprocess.Popen[bytes]:
+def _started(main: str, log: Path, cache: Path | None, host: str, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a Spark daemon like Spark's scripts, which are not in the package."""
     import pyspark  # noqa: PLC0415 - an extra
 
@@ -32,12 +33,12 @@ def _started(main: str, log: Path, cache: Path | None, *arguments: str) -> subpr
     environment = {
         **os.environ,
         "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_LOCAL_IP": host,
         "SPARK_SCALA_VERSION": "2.13",
         **({} if cache is None else {"WORDVEIL_CACHE": str(cache)}),
     }
     java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
-    where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+    where = ["--host", host, "--port", "0", "--webui-port", "0"]
     command = [str(java), "-Xmx256m", "-cp", f"{home}/jars/*", f"org.apache.spark.deploy.{main}", *where, *arguments]
     with log.open("wb") as out:
         return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
@@ -50,7 +51,7 @@ def running(folder: Path, workers: int, cores: int, cache: Path | None = None) -
     Their logs and files go to `folder`. `cache` is the executors' cache; by default, this process's.
     """
     log = folder / "master.log"
-    daemons = [_started("master.Master", log, cache)]
+    daemons = [_started("master.Master", log, cache, "127.0.0.1")]
 
     def address() -> str | None:
         assert daemons[0].poll() is None, log.read_text()
@@ -65,7 +66,9 @@ def running(folder: Path, workers: int, cores: int, cache: Path | None = None) -
         for number in range(workers):
             own = folder / f"worker-{number}"
             more = ["--cores", str(cores), "--memory", "2g", "--work-dir", str(own)]
-            daemons.append(_started("worker.Worker", folder / f"{number}.log", cache, *more, master))
+            # Spark begins no second attempt of a task on the host of the first. Linux answers to all of 127.
+            host = f"127.0.0.{number + 1 if sys.platform == 'linux' else 1}"
+            daemons.append(_started("worker.Worker", folder / f"{number}.log", cache, host, *more, master))
         yield master
     finally:
         for daemon in reversed(daemons):

@@ -1,9 +1,9 @@
 """From file to file with `graph`, in CPU seconds, so that other work on the machine hardly counts.
 
 ``python -m benchmarks.files`` prints the rates for text and CSV, and what to compare them with: a C program that only
-splits at white space and writes back, two workers and one, a small and a large ε, a folder of small files and one file,
-and the command's start, measured with one sentence. All come from one run. ``--against FOLDER`` adds the sources in a
-folder, such as a work tree of an earlier commit.
+splits at white space and writes back, the draws alone, two workers and one, a small and a large ε, a folder of small
+files and one file, and the command's start, measured with one sentence. All come from one run. ``--against FOLDER``
+adds the sources in a folder, such as a work tree of an earlier commit.
 """
 
 from __future__ import annotations
@@ -46,6 +46,30 @@ int main(void)
 """
 _FILES = 10_000
 _LONGER = 5  # times the text, for workers: the start of the one process then counts for less
+_STAGES = """
+import json, sys, time
+from pathlib import Path
+import wordveil
+from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
+
+source, target = map(Path, sys.argv[1:])
+veils = Veils(lambda seed: wordveil.Veil(epsilon=6.0, seed=seed))
+kind, spent = type(veils.whole.mechanism), [0.0]
+draw = kind.draw
+
+def timed(*arguments):
+    before = time.process_time()
+    try:
+        return draw(*arguments)
+    finally:
+        spent[0] += time.process_time() - before
+
+kind.draw = timed
+plan = make_plan([source])
+before = time.process_time()
+FileJob(plan, Reading(), Destination.of(target, plan)).run(veils)
+print(json.dumps([spent[0], time.process_time() - before]))
+"""
 
 
 class _Spent(NamedTuple):
@@ -91,6 +115,17 @@ class _Version:
             spent.append(_run(command, cores=cores, PYTHONPATH=str(self._sources), PYTHONPYCACHEPREFIX=compiled))
         return _Spent(*map(min, zip(*spent, strict=True)))
 
+    def stages(self, source: Path) -> tuple[float, float]:
+        """Return the CPU seconds of the draws for a text, and of all else of its job; of several runs the least."""
+        found = list[list[float]]()
+        for _ in range(3):
+            target = self._folder / f"{next(self._runs)}-{source.name}"
+            command = [sys.executable, "-c", _STAGES, str(source), str(target)]
+            environment = {**os.environ, "PYTHONPATH": str(self._sources)}
+            told = subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout
+            found.append(json.loads(told))
+        return min(draws for draws, _ in found), min(whole - draws for draws, whole in found)
+
 
 class _Inputs:
     """The inputs: speeches as text, as a table, as many small files and the same in one, and a sentence."""
@@ -125,11 +160,14 @@ def _splitter(folder: Path) -> list[str]:
 
 def _figures(version: _Version, inputs: _Inputs, floor: float) -> dict[str, float]:
     """Measure a version. `floor` is the CPU seconds of the C program."""
-    start, words = version.veil(inputs.sentence, times=5).cpu, inputs.words
+    first, words = version.veil(inputs.sentence, times=5), inputs.words
+    start = first.cpu
     text, table = version.veil(inputs.text), version.veil(inputs.table, "--column", "text")
+    draws, others = version.stages(inputs.text)
     one, two = (version.veil(inputs.long, "--workers", str(workers), cores=workers) for workers in (1, 2))
     near, far = (version.veil(inputs.text, epsilon=epsilon).cpu for epsilon in (10, 1))
     many, together = version.veil(inputs.many, times=1).cpu, version.veil(inputs.together).cpu
+    by_clock = f"times the rate of 1 on 1 by the clock, {_LONGER} times the words"
     return {
         "one sentence, CPU s": start,
         "text, whole command, words per CPU s": words / text.cpu,
@@ -137,7 +175,10 @@ def _figures(version: _Version, inputs: _Inputs, floor: float) -> dict[str, floa
         "CSV, whole command, words per CPU s": words / table.cpu,
         "CSV, without the start, words per CPU s": words / (table.cpu - start),
         "text without the start, times the CPU s of splitting in C": (text.cpu - start) / floor,
-        f"2 workers on 2 cores, times the rate of 1 on 1 by the clock, {_LONGER} times the words": one.wall / two.wall,
+        "the draws alone, times the CPU s of splitting in C": draws / floor,
+        "all but the draws and the start, times the CPU s of splitting in C": others / floor,
+        f"2 workers on 2 cores, {by_clock}": one.wall / two.wall,
+        "the same without the start": (one.wall - first.wall) / (two.wall - first.wall),
         f"2 workers, times the CPU s of 1, {_LONGER} times the words": two.cpu / one.cpu,
         "ε = 1, times the CPU s of ε = 10": far / near,
         f"{_FILES:,} files, CPU s": many,

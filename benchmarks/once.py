@@ -56,7 +56,7 @@ class Evidence:
     """What is known about each veiled place, as logarithms over the vocabulary."""
 
     context: NDArray[np.float32]  # from the words around it
-    output: Floats  # from its own draw
+    output: NDArray[np.floating[Any]]  # from its own draw
     frequency: Floats  # the same for all places
     adds_up: bool  # whether contexts of several places are multiplied; otherwise they are averaged
 

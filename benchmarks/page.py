@@ -23,6 +23,7 @@ _FITTED = ("work", "grows", "at", "sizes", "CPU s at the largest", "exponent", "
 _GPU = "speed-gpu.json"
 _FILES = "speed-files.json"
 _READING = "speed-reading.json"
+_READING_GPU = "speed-reading-gpu.json"
 _SIZES = "speed-sizes.json"
 
 _HEAD = """# Speed
@@ -38,7 +39,8 @@ The peers run in environments of their own, through the interface that their use
 a call, pypantera 1.0.2 with a text of four words a call, numpy with one word a call as in the papers' own code. If
 several are named, `ours/peer` compares with the fastest. No peer has `graph`, so the table compares it with the
 fastest mechanism of mldp-text. For a mechanism that searches nearest words, the limit is the rate at which numpy's
-own float32 matrix product could compare every word with every vector. For two workers it is twice the rate of one.
+own matrix product could compare every word with every vector, in the same precision: double for `hyperbolic`, with a
+time-like coordinate beside the three, and single for the others. For two workers it is twice the rate of one.
 
 With `--workers 2`, two workers veil. The process that was started reads the input, hands out blocks, and writes what
 comes back in order. If compiled code does nearly all of the work, as for `graph` on text, workers are threads of that
@@ -60,15 +62,22 @@ workers at 1.8 times the rate of one; and at ε = 1 no more than 1.5 times the C
 
 This is where the time goes:
 
-- **Draws** take about half of what is left of a job on text, because each looks at memory in several places. At a small
-  ε words go far. A far word is found by guessing until a guess is right, with a search for each guess. What was listed
-  around words is kept for their next draws, in at most 160 MiB. Workers that veil text are threads of one process: they
-  share what is listed around words, and the spellings that they learn. Those that veil other formats are processes.
+- **Draws** take two thirds of what is left of a job on text, because each looks at memory in several places. At a small
+  ε words go far. A far word is found by guessing until a guess is right. To check a guess takes a search,
+  unless the hops from the word to all others are known. They are computed for words that are drawn often, 256 or 512
+  words at a time, which takes each thread up to 384 bytes of memory per word of the space, or 192 if the space has
+  more than 546,000 words. These hops, and the lists of near words, are kept for the next draws in at most 160 MiB;
+  what does not fit is computed again. Workers that veil text are threads of one process: they share
+  what is known of words, and the spellings that they learn. Those that veil other formats are processes.
 - **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A
   text with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
 - **CSV.** Compiled code cuts and quotes the rows that Python's csv module would read the same way; others go through
   that module.
 - **Small files.** Each is looked up, opened, read and created, and most of that is the system's time.
+- **Cutting and writing.** Compiled code looks at 64 bytes at once, finds most words with one access to memory, and
+  writes what is drawn directly into the new text. A spelling that it does not know yet is looked up once, in Python.
+- **Safety.** What was read is hashed, so that a job can be resumed, and every block is on disk, with a checkpoint,
+  before the next is written.
 """
 
 _READING_TEXT = """
@@ -91,7 +100,9 @@ _SIZES_FOOT = """
 A graph is built in pieces that are kept, so a build that was killed continues where it stopped. Above 2·10¹³ products
 it is built in parts of the space, and misses some neighbours. That costs utility, never privacy: any connected graph
 over public words gives a metric, and the guarantee is in hops on the graph as it is. Draws on a larger graph are slower
-because more words are distinct, and each has more words around it.
+because more words are distinct, and each has more words around it. At a small ε most draws go to words six or more hops
+away. That a guess is no farther than it may be is then found by a search from both ends, through thousands of edges
+that lie anywhere in memory: some microseconds for each draw of a rare word, for which nothing is worth remembering.
 """
 
 _GPU_TEXT = """
@@ -121,8 +132,13 @@ corrects the smallest p-value for the number of tests: if no law differs, a smal
 chance at most this often.
 
 `python -m benchmarks.gpu` printed these figures on a machine with the card. The limit is the card's own bfloat16 matrix
-product in the same run. They are of an earlier version: since then the kernels score fewer words in double precision
-and make noise in one step. Each kernel is compared with plain PyTorch on the card before it is used.
+product in the same run. Each kernel is compared with plain PyTorch on the card before it is used.
+"""
+
+_READING_GPU_TEXT = """
+On that machine, `python -m benchmarks.reading --only context --data FOLDER --json docs/speed-reading-gpu.json` fitted a
+network to short texts of three data sets. Since then a step on a GPU reads four times as many words, and a fit takes
+fewer of them.
 """
 
 _APPROXIMATE_TEXT = """
@@ -178,6 +194,7 @@ def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]
     parts += _kept(folder / _SIZES, _SIZES_TEXT, sizes.table_of, _SIZES_FOOT)
     parts.append(_APPROXIMATE_TEXT)
     parts += _kept(folder / _GPU, f"## On a GPU\n{_GPU_TEXT}", _gpu)
+    parts += _kept(folder / _READING_GPU, _READING_GPU_TEXT, reading.table_of)
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -249,7 +266,7 @@ def picture(curves: list[dict[str, Any]], folder: Path) -> None:
 
 
 def _gpu(facts: dict[str, Any]) -> str:
-    drawn, law, learnt = facts["laplace"], facts["p_values"], facts["calibration"]
+    drawn, law, learnt, graph = (facts[name] for name in ("laplace", "p_values", "calibration", "graph"))
     return _table(
         ("figure", facts["card"]),
         [
@@ -260,6 +277,10 @@ def _gpu(facts: dict[str, Any]) -> str:
             ["float32 matrix product, 8192³", f"{drawn['f32_matrix_tflops']:,.0f} TFLOP/s"],
             ["512 answers the same as in double precision", "yes" if drawn["exact_on_512"] else "NO"],
             ["calibration of laplace, 10,000 words × 1,000 draws × 10 ε", f"{learnt['seconds']:.1f} s"],
+            [
+                f"graph of {graph['words']:,} × {graph['dimension']}: neighbours / all of it",
+                f"{graph['neighbours_s']:.0f} s / {graph['graph_s']:.0f} s",
+            ],
             ["χ² of draws there and here, p-values", ", ".join(f"{name} {value:.3f}" for name, value in law.items())],
             [
                 f"the smallest of these {len(law)}, times {len(law)} (Bonferroni)",

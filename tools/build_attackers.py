@@ -45,6 +45,8 @@ from wordveil.engines import ENGINES, check_engine, on_engine
 from wordveil.errors import WordveilError
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
+from wordveil.reading.kinds import vectors_of
+from wordveil.reading.network import bundled_weights
 from wordveil.rounding import percent, round_up
 from wordveil.spaces import Space, load_space
 from wordveil.stats import Estimate
@@ -183,6 +185,10 @@ def measured(
         if known and not asked.again:
             continue
         mechanism = make(epsilon)
+        if not _knows_network(mechanism.space):
+            played = [name for name in played if name != "shipped"]
+        if not played:
+            raise SystemExit(f"the network that comes with wordveil does not know {space}; try --attacker context")
         law = mechanism.law(Effort(seed=SEED))  # one law for all attackers, since it may be learnt from draws
         rest = {key: known[key] for key in ("stayed", "bits", "repeats") if key in known} or _apart(law, asked)
         point = {
@@ -194,6 +200,11 @@ def measured(
         told = ", ".join(f"{name} {100 * row[0]:.1f}%" for name, row in point["success"].items())
         print(f"  {mechanism.name}, ε = {epsilon:g}: {told}", flush=True)
         yield {**curve, "points": [points[one] for one in sorted(points)]}
+
+
+def _knows_network(space: Space) -> bool:
+    """Whether the network that comes with wordveil knows the vectors of a space. If not, it says nothing unfitted."""
+    return bundled_weights(vectors_of(space, None)[1]) is not None
 
 
 def _grid(make: Maker, meter: Meter, count: int) -> list[float]:

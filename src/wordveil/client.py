@@ -190,9 +190,11 @@ class Client:
             alarm.daemon = True
             alarm.start()
             connection.request("GET" if content is None else "POST", address, content, self._headers)
-            answer = connection.getresponse()
-            headers, status = answer.headers, answer.status
-            made = _Answer(status, headers.get_content_type(), headers.get("Retry-After", "").strip(), answer.read())
+            with connection.getresponse() as answer:  # which a connection that ends with it does not close
+                headers, status = answer.headers, answer.status
+                made = _Answer(
+                    status, headers.get_content_type(), headers.get("Retry-After", "").strip(), answer.read()
+                )
             if time.monotonic() < until:  # otherwise it may be truncated
                 return made
         except ssl.SSLError:

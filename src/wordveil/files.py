@@ -143,6 +143,13 @@ def open_new(path: Path, mode: int = 0o666) -> BinaryIO:
     return os.fdopen(os.open(path, flags, mode), "wb")
 
 
+def usual_mode(most: int) -> int:
+    """Return the permissions that a new file (0o666) or folder (0o777) of this user gets."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return most & ~mask
+
+
 def sync_folder(folder: Path) -> None:
     """Make new names in a folder survive a crash, if the system supports it."""
     if os.name != "nt":

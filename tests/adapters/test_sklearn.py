@@ -45,9 +45,11 @@ def _small_space(toy: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_small_space")
 @pytest.mark.filterwarnings("ignore")  # the checks warn of what they skip
 @pytest.mark.parametrize(
-    ("kind", "options"), [("VeilText", {}), ("ReadVeiled", {"kind": "table"})], ids=["VeilText", "ReadVeiled"]
+    ("kind", "options"),
+    [("VeilText", {"epsilon": 4.0}), ("ReadVeiled", {"epsilon": 4.0, "kind": "table"})],
+    ids=["VeilText", "ReadVeiled"],
 )
-def test_the_checks_of_estimators(kind: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checks_of_estimators(kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """They fit on numbers, so numbers are read as words here; everything else is as in use."""
     validate = adapter.validate_data
 
@@ -68,7 +70,7 @@ def test_the_checks_of_estimators(kind: str, options: dict[str, str], monkeypatc
 @pytest.mark.usefixtures("_small_space")
 @pytest.mark.parametrize("kind", ["VeilText", "ReadVeiled"])
 def test_without_numbers_read_as_words(kind: str) -> None:
-    made = getattr(adapter, kind)()
+    made = getattr(adapter, kind)(4.0)
     for wrong in ([1.0, 2.0], [["text", 3]], ["text", None], ["text", np.nan], "canary", [[["canary"]]]):
         with pytest.raises(InputError) as caught:
             made.fit(wrong)
@@ -103,7 +105,7 @@ def test_parameters_clones_and_copies() -> None:
         == 2.5
     )
     with pytest.raises(later("sklearn.exceptions").NotFittedError):
-        adapter.VeilText().transform(["x"])
+        adapter.VeilText(4.0).transform(["x"])
     fitted = adapter.VeilText(0.1, select="all").fit(["x"])
     text = [" ".join(["zqb"] * 30)]
     again = pickle.loads(pickle.dumps(fitted))  # noqa: S301
@@ -113,43 +115,55 @@ def test_parameters_clones_and_copies() -> None:
 @pytest.mark.usefixtures("_small_space")
 def test_options_reach_the_veil() -> None:
     text = ["a@b.net, a@b.net and 5 EUR"]
-    assert adapter.VeilText().fit_transform(text)[0] == "<EMAIL>, <EMAIL> and <AMOUNT>"
-    numbered = adapter.VeilText(numbered=True, numbers="drop", once="file").fit_transform(text)[0]
+    assert adapter.VeilText(4.0).fit_transform(text)[0] == "<EMAIL>, <EMAIL> and <AMOUNT>"
+    numbered = adapter.VeilText(4.0, numbered=True, numbers="drop", once="file").fit_transform(text)[0]
     first, second = numbered.removesuffix(" and").split(", ")
     assert first == second != "<EMAIL>"
     assert (
-        adapter.VeilText(identifiers="drop", numbers="digits", stop_words=["and"])
+        adapter.VeilText(4.0, identifiers="drop", numbers="digits", stop_words=["and"])
         .fit_transform(text)[0]
         .startswith(",")
     )
     with pytest.raises(OptionError):
-        adapter.VeilText(numbers="metric").fit(text)
+        adapter.VeilText(4.0, numbers="metric").fit(text)
     with pytest.raises(OptionError):
-        adapter.VeilText(once="person").fit(text)
+        adapter.VeilText(4.0, once="person").fit(text)
 
 
 @pytest.mark.usefixtures("_small_space")
 def test_promises() -> None:
-    assert adapter.VeilText().fit(["x"]).veil_.guarantee.notion is Notion.METRIC
-    first, second = (adapter.VeilText(random_state=3, select="all").fit_transform(["zqa zqb zqc"])[0] for _ in range(2))
+    assert adapter.VeilText(4.0).fit(["x"]).veil_.guarantee.notion is Notion.METRIC
+    first, second = (
+        adapter.VeilText(4.0, random_state=3, select="all").fit_transform(["zqa zqb zqc"])[0] for _ in range(2)
+    )
     assert first == second
-    assert adapter.VeilText(random_state=3).fit(["x"]).veil_.guarantee.notion is Notion.NONE
+    assert adapter.VeilText(4.0, random_state=3).fit(["x"]).veil_.guarantee.notion is Notion.NONE
     with pytest.raises(UnprovenError):
-        adapter.VeilText(mechanism="jaccard").fit(["x"])
-    assert adapter.VeilText(mechanism="jaccard", unproven=True).fit(["x"]).veil_.shortfall
+        adapter.VeilText(4.0, mechanism="jaccard").fit(["x"])
+    assert adapter.VeilText(4.0, mechanism="jaccard", unproven=True).fit(["x"]).veil_.shortfall
     with pytest.raises(OptionError):
-        adapter.VeilText(mechanism="nothing").fit(["x"])
+        adapter.VeilText(4.0, mechanism="nothing").fit(["x"])
+
+
+@pytest.mark.usefixtures("_small_space")
+def test_nobody_veils_or_reads_at_an_epsilon_that_was_not_chosen() -> None:
+    for made in (adapter.VeilText(), adapter.ReadVeiled()):
+        with pytest.raises(OptionError):
+            made.fit(["zqa"])
+        with pytest.raises(OptionError):
+            sklearn.base.clone(made).set_params(epsilon=-1.0).fit(["zqa"])
+        assert sklearn.base.clone(made).set_params(epsilon=2.0).fit(["zqa"])
 
 
 @pytest.mark.usefixtures("_small_space")
 def test_a_column_of_a_table() -> None:
     pandas = pytest.importorskip("pandas", reason="tables of pandas are not tested: pandas is not installed")
     table = pandas.DataFrame({"text": ["zqa zqb", "zqc"], "note": ["zqd", "zqe zqf"], "n": [1, 2]})
-    veiled = adapter.VeilText().set_output(transform="pandas").fit_transform(table[["text", "note"]])
+    veiled = adapter.VeilText(4.0).set_output(transform="pandas").fit_transform(table[["text", "note"]])
     assert veiled.columns.tolist() == ["text", "note"]
     assert veiled.index.equals(table.index)
     counted = compose.ColumnTransformer(
-        [("words", pipelines.make_pipeline(adapter.VeilText(), features.TfidfVectorizer()), "text")],
+        [("words", pipelines.make_pipeline(adapter.VeilText(4.0), features.TfidfVectorizer()), "text")],
         remainder="passthrough",
     )
     assert counted.fit_transform(table.drop(columns="note")).shape[0] == 2
@@ -183,7 +197,7 @@ def test_reading_gives_what_a_reader_gives(toy: EuclideanSpace) -> None:
     with pytest.raises(InputError):
         table.transform(["canary"])
     with pytest.raises(InputError):
-        adapter.ReadVeiled(select="all").fit(["", "…"])  # nothing to learn from
+        adapter.ReadVeiled(4.0, select="all").fit(["", "…"])  # nothing to learn from
 
 
 @pytest.mark.usefixtures("_small_space")
@@ -195,10 +209,10 @@ def test_parameters_clones_and_copies_of_what_reads() -> None:
     again = pickle.loads(pickle.dumps(copy))  # noqa: S301
     assert np.allclose(again.transform(["zqa zqb"]), copy.transform(["zqa zqb"]))
     with pytest.raises(later("sklearn.exceptions").NotFittedError):
-        adapter.ReadVeiled().transform(["zqa"])
+        adapter.ReadVeiled(4.0).transform(["zqa"])
     for wrong in ({"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}):
         with pytest.raises(OptionError):
-            adapter.ReadVeiled(**wrong).fit(["zqa"])
+            adapter.ReadVeiled(4.0, **wrong).fit(["zqa"])
 
 
 def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,6 +233,8 @@ def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monk
         judge = linear_model.LogisticRegression(max_iter=1000).fit(vectors[:half], labels[:half])
         return float(judge.score(vectors[half:], labels[half:]))
 
+    with pytest.raises(OptionError):
+        adapter.ReadVeiled(4.0, report=report, space="small").fit(veiled[:300])
     read = adapter.ReadVeiled(report=report, space="small").fit(veiled[:300]).transform(veiled)
     assert score(read) > score(as_it_stands) + 0.02
     pipeline = pipelines.make_pipeline(
@@ -251,4 +267,4 @@ def test_a_row_is_a_record() -> None:
     assert len({left for left, _ in veiled}) > 1
     assert len({*adapter.VeilText(epsilon=1, once="file").fit_transform(table[:, 0])}) == 1
     with pytest.raises(OptionError):
-        adapter.VeilText(once="person").fit(table)
+        adapter.VeilText(4.0, once="person").fit(table)

@@ -122,6 +122,54 @@ def test_the_report_of_another_release_is_refused_or_warned_of(run: Run) -> None
         assert (code, len(err.splitlines()), Path(f"{name}.npz").exists()) == (0, 1, True)
 
 
+def test_a_release_without_a_header_is_read_as_one(run: Run) -> None:
+    Path("in.csv").write_text("".join(f"{n},{text!r}\n".replace("'", '"') for n, text in enumerate(TEXTS)), "utf-8")
+    made = ["-o", "veiled.csv", "--epsilon", "2", "--space", "space.npz", "--seed", "1", "--column", "2", "-q"]
+    assert run("privatize", "in.csv", *made)[0] == 2
+    assert run("privatize", "in.csv", *made, "--header", "no", "--report", "r.json")[0] == 0
+    told = json.loads(Path("r.json").read_text())
+    assert told["job"]["header"] == "no"
+    assert not any("first line" in sentence for sentence in told["not_protected"])
+    options = ["--column", "2", "--space", "space.npz", "-q"]
+    assert run("read", "veiled.csv", "-o", "a.npz", *options, "--report", "r.json") == (0, "", "")
+    assert run("read", "veiled.csv", "-o", "b.npz", *options, "--epsilon", "2", "--header", "no")[0] == 0
+    assert len(np.load("a.npz")["vectors"]) == len(np.load("b.npz")["vectors"]) == len(TEXTS)
+    assert run("read", "veiled.csv", "-o", "c.npz", *options, "--report", "r.json", "--header", "yes")[0] == 2
+    Path("named.csv").write_text("n,text\n" + Path("in.csv").read_text(encoding="utf-8"), encoding="utf-8")
+    named = ["--space", "space.npz", "--column", "text", "-q"]
+    assert run("privatize", "named.csv", "-o", "v.csv", *named, "--epsilon", "2", "--report", "n.json")[0] == 0
+    assert run("read", "v.csv", "-o", "d.npz", *named, "--report", "n.json", "--header", "yes") == (0, "", "")
+    assert run("read", "v.csv", "-o", "e.npz", *named, "--report", "n.json", "--header", "no")[0] == 2
+    assert run("read", "veiled.csv", "-o", "c.npz", *options, "--epsilon", "2")[0] == 2
+
+
+def test_the_report_of_a_folder_or_a_stream_says_which_files_are_its(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("in").mkdir()
+    for name in ("in/a.csv", "in/b.csv", "in/c.txt"):
+        write(Path(name))
+    made = ["--epsilon", "2", "--space", "space.npz", "--seed", "1", "--column", "text", "-q"]
+    options = ["--column", "text", "--space", "space.npz", "--report", "r.json", "-q"]
+    assert run("privatize", "in", "-o", "out", *made, "--report", "r.json")[0] == 0
+    assert len(json.loads(Path("r.json").read_text())["job"]["output_sha256"]) == 3
+    assert run("read", "out/a.csv", "-o", "a.npz", *options) == (0, "", "")
+    Path("other.csv").write_text(Path("out/a.csv").read_text(encoding="utf-8") + "9,the sea\n", encoding="utf-8")
+    code, _, err = run("read", "other.csv", "-o", "o.npz", *options)
+    assert (code, len(err.splitlines())) == (0, 1)
+    # a stream
+    Path("r.json").unlink()
+    with TextIOWrapper(Path("in/a.csv").open("rb")) as piped:
+        monkeypatch.setattr(sys, "stdin", piped)
+        _, out, _ = run("privatize", "-f", "csv", *made, "--report", "r.json", "-o", "-")
+    Path("stream.csv").write_bytes(out.encode())
+    assert run("read", "stream.csv", "-o", "s.npz", *options) == (0, "", "")
+    assert len(run("read", "out/a.csv", "-o", "t.npz", *options)[2].splitlines()) == 1
+    # a report that does not say
+    facts = json.loads(Path("r.json").read_text())
+    del facts["job"]["output_sha256"]
+    Path("r.json").write_text(json.dumps(facts))
+    assert len(run("read", "stream.csv", "-o", "u.npz", *options)[2].splitlines()) == 1
+
+
 def test_a_file_that_was_never_veiled_is_refused(run: Run, glove: EuclideanSpace) -> None:
     common = [word for word in glove.vocabulary.take(np.arange(200, 1200)) if word.isalpha()]
     Path("original.txt").write_text("\n".join(" ".join(common[n::40]) for n in range(40)) + "\n", encoding="utf-8")

@@ -216,6 +216,22 @@ def test_checkpoints_hold_no_text_and_are_for_the_owner_only(source: Path, tmp_p
     assert not any(word in content for word in ("river", "timber", "mill"))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_an_unfinished_output_is_for_the_owner_only(source: Path, tmp_path: Path, idle: Veils, is_folder: bool) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    source.rename(folder / "a.txt")
+    given, out = (folder, tmp_path / "out") if is_folder else (folder / "a.txt", tmp_path / "out.txt")
+    with pytest.raises(StoppedError):
+        job_for(given, out).run(idle, stop_after(4))
+    assert out.with_name(f"{out.name}.part").stat().st_mode & 0o077 == 0
+    job_for(given, out, resume=True).run(idle)
+    usual = tmp_path / "usual"
+    usual.mkdir() if is_folder else usual.touch()
+    assert out.stat().st_mode == usual.stat().st_mode
+
+
 def folder_of(path: Path) -> Path:
     (path / "sub" / "deep").mkdir(parents=True)
     (path / "b.txt").write_text("\n".join(LINES[:40]))

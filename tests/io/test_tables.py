@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -370,3 +372,42 @@ def test_more_texts_than_there_is_room_for_are_left_to_python() -> None:
     assert native is not None
     assert native.cut_table(b"a\nb\n", 4, ord(","), 1, np.array([0]), 1, starts, ends, 1) is None
     assert native.cut_table(b"a\n\n", 3, ord(","), 1, np.array([0]), 1, starts, ends, 1) == (b"a\n\n", 1)
+
+
+FAULTS = {
+    "ragged": b"1,2,3\n",
+    "bad marks": b'1,"a"b\n',
+    "bytes": b"1,\xff\n",
+    "zero": b"1,\0\n",
+    "open": b'1,"never closed\n',
+    "fine": b"1,fine\n",
+    "long": b'1,"a\n' + b"b\n" * 300 + b'c"\n',
+}
+
+
+@pytest.mark.parametrize("batch_words", [1, 40, 1 << 18])
+def test_the_same_fault_is_told_with_and_without_compiled_code(tmp_path: Path, batch_words: int) -> None:
+    path, reading = tmp_path / "in.csv", Reading(("text",), batch_words=batch_words)
+    for first, second, third in itertools.product(FAULTS, repeat=3):
+        path.write_bytes(b"id,text\n" + FAULTS[first] + FAULTS[second] + FAULTS["fine"] * 30 + FAULTS[third])
+        told = list[int | str]()
+        for kernels in (None, "off"):
+            try:
+                with kernels_as(kernels), format_named("csv").open_reader(path, reading) as reader:
+                    told.append(sum(len(block.records) for block in reader.blocks()))
+            except InputError as error:  # noqa: PERF203 - a few
+                told.append(str(error))
+        assert told[0] == told[1], (first, second, third)
+
+
+def test_a_quotation_mark_that_is_never_closed_is_found_in_a_moment(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b'id,text\n8,"never closed\n' + b"7,the river and the harbour were quiet\n" * 250_000)
+    spent = {}
+    for kernels in (None, "off"):
+        with kernels_as(kernels), format_named("csv").open_reader(path, Reading(("text",))) as reader:
+            begun = time.process_time()
+            with pytest.raises(InputError):
+                list(reader.blocks())
+            spent[kernels] = time.process_time() - begun
+    assert compiled() is None or spent[None] < spent["off"] / 3

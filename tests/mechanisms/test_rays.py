@@ -72,10 +72,10 @@ def test_edges_that_are_known_change_nothing(kind: str, monkeypatch: pytest.Monk
 def test_the_lengths_of_noise_are_followed_together_as_each_by_itself(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where two lengths end in one cell those between are not looked at, but for lengths in no order they are."""
+    """Where nobody beats the winners of two lengths, those between are not searched, but in no order each is."""
     monkeypatch.setenv("WORDVEIL_KERNELS", kind)
     rays, (directions, lengths) = Rays(make_space(900, 5, seed=8).matrix), noise(60, 5, seed=9)
-    rising = np.geomspace(0.01, 3.0, 9)
+    rising = np.geomspace(0.01, 3.0, 25)
     for scales in (rising, rising[::-1], np.random.default_rng(0).permutation(rising)):
         together = rays.follow(np.arange(8), directions, lengths, np.tile(scales, (8, 1)))
         for place, scale in enumerate(scales):

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -201,7 +200,7 @@ def test_requests_that_outlast_the_grace_end_without_a_traceback(tmp_path: Path,
                 b"POST /v1/privatize HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
                 b"Content-Length: 1000\r\n\r\n{"
             )
-            time.sleep(0.3)
+            until(lambda: b"wordveil_requests_in_progress 2.0" in one.get("/metrics").body)  # with the one that asks
             os.kill(process.pid, signal.SIGTERM)
             assert problem_in(everything(slow))["code"] == "stopping"
         assert process.wait(PATIENCE) == 0

@@ -200,6 +200,7 @@ def test_a_key_asks_as_often_as_its_rate_allows(toy_file: Path) -> None:
         assert 'wordveil_key_requests_total{key="slow",status="429"}' in figures  # the operator sees whose they are
 
 
+BARE = "1,zqa came home to me again\r\n2,zqb and zqc were there\r\n"
 TABLE = 'id,text,note\r\n1,"zqa, ""zqb""",zqa\r\n2,,"zqb\nzqa"\r\n'
 
 
@@ -223,11 +224,18 @@ def test_a_column_of_a_table_is_veiled_and_the_others_come_back(plain: Service) 
         (b"text,b\na\n", {}),
         (b'text\n"a', {}),
         (TABLE.encode(), {"column": "Text"}),
+        (BARE.encode(), {"column": "zqa came home to me again"}),  # which would come back as it was
+        (BARE.encode(), {"column": "3", "header": "no"}),
+        (BARE.encode(), {"column": "2", "header": "maybe"}),
         (TABLE.encode(), {"select": "spans"}),
     ]:
         refused = send(wrong, **how)
         assert refused.status == 422
         assert "zqa" not in refused.sentence
+    assert re.fullmatch(r"1,[^,]*\r\n2,[^,]*\r\n", send(BARE.encode(), column="2", header="no").body.decode())
+    assert b"zqa came home" not in send(BARE.encode(), column="2", header="no").body
+    asked = send(BARE.encode(), column="zqa came home to me again", header="yes").body
+    assert asked.startswith(b"1,zqa came home to me again\r\n2,")
 
 
 def test_the_description_has_names_headers_and_a_page_without_other_hosts(plain: Service) -> None:

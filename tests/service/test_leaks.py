@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import quote
@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.service.conftest import Answer, Service, write_space
-from tests.serving import free_port
+from tests.serving import free_port, until
 from tests.test_leaks import Place
 
 OUT = "zyqxcanary"
@@ -58,6 +58,13 @@ def sent(service: Service) -> dict[str, Answer]:
     return answers
 
 
+def is_ready(service: Service, server: subprocess.Popen[bytes]) -> bool:
+    assert server.poll() is None
+    with suppress(URLError, ConnectionError):
+        return service.get("/readyz").status == 200
+    return False
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_canaries_come_back_only_where_the_policy_lets_them(tmp_path: Path) -> None:
     place = Place(tmp_path)
@@ -70,13 +77,7 @@ def test_canaries_come_back_only_where_the_policy_lets_them(tmp_path: Path) -> N
     )  # fmt: skip
     service = Service(f"http://127.0.0.1:{port}")
     try:
-        for _ in range(600):
-            try:
-                if service.get("/readyz").status == 200:
-                    break
-            except (URLError, ConnectionError):
-                assert server.poll() is None
-                time.sleep(0.1)
+        until(lambda: is_ready(service, server))
         answers = sent(service)
         during = place.where(OUT)
         server.send_signal(signal.SIGTERM)

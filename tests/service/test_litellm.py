@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import pytest
 
 from tests.proxy.conftest import Model, as_json, completion
 from tests.service.conftest import Answer, Service, running
-from tests.serving import serving
+from tests.serving import serving, until
 from wordveil.service import Key, Settings
 from wordveil.service.keys import hash_key
 
@@ -35,7 +36,10 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         Key("people", hash_key("k-people"), user_budget=1e9),
     )
     folder = tmp_path_factory.mktemp("ledgers")
-    with running(Settings(keys=keys, ledgers=str(folder), words=50, chat_epsilon=0.2, body_bytes=4000)) as one:
+    settings = Settings(
+        keys=keys, ledgers=str(folder), words=50, chat_epsilon=0.2, body_bytes=4000, metrics_hash=hash_key("operator")
+    )
+    with running(settings) as one:
         yield one
 
 
@@ -100,6 +104,21 @@ def test_texts_and_messages_stay_in_order(guarded: Service) -> None:
     assert got["texts"] == [SYSTEM["content"], made[1]["content"][0]["text"], "", made[3]["content"]]
     assert json.dumps(made).count("harbour") == 1
     assert made[0] == SYSTEM
+
+
+def test_a_refusal_is_counted_as_it_was_answered(guarded: Service) -> None:
+    def figures() -> str:
+        return guarded.get("/metrics", authorization="Bearer operator").body.decode()
+
+    def count(name: str) -> float:
+        found = re.search(rf"^{re.escape(name)} (\S+)$", figures(), re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    names = f'wordveil_requests_total{{route="{PATH}",status="200"}}', 'wordveil_refused_total{code="too-long"}'
+    before = [count(name) for name in names]
+    assert ask(guarded, texts=["harbour " * 60]).status == 200
+    until(lambda: [count(name) for name in names] == [number + 1 for number in before])
+    assert f'route="{PATH}",status="413"' not in figures()
 
 
 def test_a_text_that_may_be_no_system_prompt_is_veiled(guarded: Service) -> None:

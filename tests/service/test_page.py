@@ -286,10 +286,10 @@ def test_only_equal_protection_is_compared_or_carried_over(open_page: Callable[.
     assert page.locator("#compare option[value=laplace]").count() == 0
     wait(page, "!['', '0', '5'].includes(document.querySelector('#number').value)")  # which is of another unit
     wait(page, "document.querySelector('#title').textContent.includes('laplace')")
-    page.select_option("#mechanism", "gaussian")
+    page.select_option("#mechanism", "knn-truncated")  # of which nothing comes with the package
     wait(page, "document.querySelector('#number').value === ''")
-    wait(page, "document.querySelector('#answer').textContent.includes('gaussian')")
-    page.wait_for_selector("#plot button >> text=Measure gaussian")
+    wait(page, "document.querySelector('#answer').textContent.includes('knn-truncated')")
+    page.wait_for_selector("#plot button >> text=Measure knn-truncated")
     wait(page, "document.querySelector('[name=preset][value=strong]').disabled")
 
 

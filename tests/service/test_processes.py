@@ -150,13 +150,13 @@ def test_two_services_that_start_on_one_address_are_not_both_taken_to_run(tmp_pa
 
 
 def test_processes_that_were_paused_with_the_first_are_not_taken_to_hang(tmp_path: Path) -> None:
-    family = Family(tmp_path, "processes._BEAT, processes._SILENT = 0.5, 2.0")
+    family = Family(tmp_path, "processes._BEAT, processes._SILENT = 0.5, 4.0")
     with family.running() as process:
         all_of_them = (process.pid, *family.seen)
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for one in all_of_them:
                 os.kill(one, number)
-            time.sleep(3.0)
+            time.sleep(5.0)
         assert all(is_running(one) for one in all_of_them)
 
 

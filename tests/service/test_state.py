@@ -215,5 +215,74 @@ def test_a_mechanism_can_be_made_before_it_is_needed(toy_file: Path, monkeypatch
         assert one.post("/v1/prepare", {"mechanism": "hyperbolic", "epsilon": 3.5}).status == 409
 
 
+def test_what_is_unused_for_longest_is_forgotten_when_memory_is_short(
+    toy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[float] = []
+    make, kept = State._make, State._forget
+    forgotten: list[float] = []
+
+    def noted(state: State, choice: Any, space: Any) -> Any:
+        made.append(choice.epsilon)
+        return make(state, choice, space)
+
+    def forget(state: State, key: tuple[Any, ...]) -> None:
+        forgotten.append(key[2])
+        kept(state, key)
+
+    monkeypatch.setattr(State, "_make", noted)
+    monkeypatch.setattr(State, "_forget", forget)
+    monkeypatch.setattr("wordveil.service.state._LOOK", 0.01)
+    monkeypatch.setattr("wordveil.service.memory.resident", lambda: (len(made) - len(forgotten)) << 20)
+    settings = Settings(spaces=(str(toy_file),), warm=("graph:1",), kept_bytes=2 << 20)
+
+    def ask(one: Service, *rates: float) -> None:
+        for epsilon in rates:
+            assert one.post("/v1/privatize", {"text": "zqa zqb", "epsilon": epsilon}).status == 200
+
+    with running(settings) as one:
+        ask(one, 2.0, 3.0, 1.0)  # all fit
+        ask(one, 4.0)
+        until(lambda: forgotten == [2.0])  # the first was used again
+        ask(one, 1.0, 3.0, 4.0)
+        assert made == [1.0, 2.0, 3.0, 4.0]
+        ask(one, 2.0)
+        until(lambda: forgotten == [2.0, 1.0])
+        assert made == [1.0, 2.0, 3.0, 4.0, 2.0]
+
+
+def test_what_cannot_be_forgotten_is_not_collected_again_and_again(
+    toy_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, collected = list[int](), list[int]()
+    held = [0]
+
+    def resident() -> int:
+        looks.append(held[0])
+        return held[0]
+
+    monkeypatch.setattr("wordveil.service.state._LOOK", 0.01)
+    monkeypatch.setattr("wordveil.service.memory.resident", resident)
+    monkeypatch.setattr("wordveil.service.memory.give_back", lambda: collected.append(held[0]))
+    with running(Settings(spaces=(str(toy_file),), warm=("graph:1",), kept_bytes=1 << 20)) as one:
+        held[0] = 100 << 20  # of one mechanism, which stays
+        until(lambda: len(collected) == 1)
+        seen = len(looks)
+        until(lambda: len(looks) > seen + 5)
+        assert len(collected) == 1
+        held[0] = 200 << 20
+        until(lambda: len(collected) == 2)
+        assert one.post("/v1/privatize", {"text": "zqa zqb", "epsilon": 2.0}).status == 200
+        until(lambda: len(collected) == 4)  # once, and once more after the older of two is forgotten
+
+
+def test_a_word_that_is_not_there_makes_no_mechanism(toy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(Settings(spaces=(str(toy_file),))) as one:
+        monkeypatch.setattr(State, "_make", lambda *_: pytest.fail("it was made"))
+        body = {"word": "zqxvwjk", "mechanism": "bayes-remap", "epsilon": 3.5}
+        assert one.post("/v1/words", body).status == 404
+        assert one.post("/v1/words", {**body, "epsilon": 1e9}).status == 422
+
+
 def prepared(one: Service, body: dict[str, Any]) -> bool:
     return one.post("/v1/prepare", body).status == 200

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree, shortest_path
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2
 
 from tests.conftest import ALPHA, make_space, names
 from wordveil.errors import OptionError, SpaceError
@@ -201,10 +201,68 @@ def test_compiled_draws_are_those_of_numpy_on_any_graph(
     assert native is not None
     # What was listed for the draws before is used again, until there is no room for more.
     for remembered in (0, 1 << 12, 1 << 20):
-        draws = HopDraws((sparse.indptr, sparse.indices, words, sparse.nnz), weights, is_blocked, remembered=remembered)
+        rows, law = (sparse.indptr, sparse.indices, words, sparse.nnz), (weights, is_blocked)
+        draws = HopDraws(rows, *law, remembered=remembered)
         again = [[draws.draw(native, sources, starts, keys) for keys in (one, each)] for _ in range(4)]
         assert all(np.array_equal(drawn[0], others) for others in again)
     assert is_blocked is None or not is_blocked[np.array(drawn)].any()
+
+
+def _joined(kind: str, words: int) -> tuple[np.ndarray, np.ndarray]:
+    if kind == "neighbours":
+        graph = GraphSpace.of(make_space(words, 5, seed=3), 6)
+        return graph.indptr, graph.indices
+    ends = np.arange(1, words)
+    begins = ends - 1 if kind == "chain" else np.zeros_like(ends)
+    one_way = csr_array((np.ones(words - 1), (begins, ends)), shape=(words, words))
+    return (one_way + one_way.T).indptr, (one_way + one_way.T).indices
+
+
+@pytest.mark.parametrize("kind", ["neighbours", "chain", "star"])
+def test_many_draws_are_those_of_numpy_however_far_words_are_told(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, generator, native = 1000, np.random.default_rng(7), compiled()
+    assert native is not None
+    search = HopSearch(*_joined(kind, words))
+    weights = np.exp(-0.25 * np.arange(words + 1.0))
+    is_blocked = generator.uniform(size=words) < 0.2
+    sources = np.sort(generator.permutation(words)[:600])
+    starts = np.concatenate([[0], np.cumsum(generator.integers(0, 80, len(sources)))])
+    key, wanted = generator.integers(0, 2**32, 8, dtype=np.uint32), []
+    monkeypatch.setenv("WORDVEIL_KERNELS", "off")
+    expected = search.draw(sources, starts, weights, key, is_blocked)
+    monkeypatch.delenv("WORDVEIL_KERNELS")
+
+    def draw_hops(*given: Any) -> None:
+        wanted.append(0 if given[-2] is None else int(given[-2].sum()))
+        native.draw_hops(*given)
+
+    watched: Any = SimpleNamespace(
+        draw_hops=draw_hops,
+        scratch_of_hops=native.scratch_of_hops,
+        all_hops=native.all_hops,
+        keep_rows=native.keep_rows,
+    )
+    rows = (*search._native_form[:2], words, int(search._native_form[0][-1]))
+    kept = []
+    for remembered in (0, 1 << 18, 1 << 24):  # no room for what is found, for some of it, and for all
+        draws = HopDraws(rows, weights, is_blocked, remembered=remembered)
+        for _ in range(3):
+            assert np.array_equal(draws.draw(watched, sources, starts, key), expected)
+        kept.append(int((draws._kept[0][:, 1] != 0).sum()))
+    if kind == "neighbours":
+        assert kept[0] == 0 < kept[2]
+        assert kept[1] <= kept[2]
+        assert max(wanted) > 0
+        hops = search.distances(sources)
+        counts = np.array(
+            [np.bincount(row[row >= 0], weights=~is_blocked[row >= 0], minlength=20)[:20] for row in hops]
+        )
+        law = counts * weights[:20] / (counts * weights[:20]).sum(axis=1, keepdims=True)
+        whose = np.repeat(np.arange(len(sources)), np.diff(starts))
+        found = np.bincount(hops[whose, expected], minlength=20)[:20]
+        stated = (law * np.diff(starts)[:, None]).sum(axis=0)
+        many = stated > 20
+        assert chi2.sf((np.square(found - stated)[many] / stated[many]).sum(), many.sum()) > ALPHA
 
 
 def test_threads_that_draw_at_once_draw_what_they_would_alone() -> None:
@@ -229,24 +287,17 @@ def test_threads_that_draw_at_once_draw_what_they_would_alone() -> None:
 def test_rows_have_the_hops_to_every_word(kind: str) -> None:
     # Many sources at once, and few; words just reached that are few, and many; and more hops than a row can tell.
     words = 3000
-    if kind == "neighbours":
-        graph = GraphSpace.of(make_space(words, 5, seed=3), 6)
-        indptr, indices = graph.indptr, graph.indices
-    else:
-        ends = np.arange(1, words)
-        begins = ends - 1 if kind == "chain" else np.zeros_like(ends)
-        one_way = csr_array((np.ones(words - 1), (begins, ends)), shape=(words, words))
-        indptr, indices = (one_way + one_way.T).indptr, (one_way + one_way.T).indices
+    indptr, indices = _joined(kind, words)
     search, native = HopSearch(indptr, indices), compiled()
     assert native is not None
     sources = np.random.default_rng(4).permutation(words)[:300]
     draws = HopDraws((*search._native_form[:2], words, len(indices)), np.ones(words))
     native.keep_rows(draws._graph, sources, len(sources), draws._kept)
     entries, room = draws._kept[:2]
-    rows = np.stack([room[place : place + 4 * (words // 64 + 1)] for place in entries[sources, 1].tolist()])
-    planes = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").reshape(len(sources), -1, 4, 64)
-    hops = sum(planes[:, :, plane].reshape(len(sources), -1)[:, :words].astype(int) << plane for plane in range(4))
-    assert np.array_equal(hops, np.minimum(search.distances(sources), 15))
+    rows = np.stack([room[place : place + 3 * (words // 64 + 1)] for place in entries[sources, 1].tolist()])
+    planes = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").reshape(len(sources), -1, 3, 64)
+    hops = sum(planes[:, :, plane].reshape(len(sources), -1)[:, :words].astype(int) << plane for plane in range(3))
+    assert np.array_equal(hops, np.clip(search.distances(sources) - 2, 0, 7))
 
 
 def test_threads_do_not_keep_the_same_rows_twice() -> None:
@@ -254,7 +305,8 @@ def test_threads_do_not_keep_the_same_rows_twice() -> None:
     rows = (graph.indptr, graph.indices, len(graph), len(graph.indices))
     native, kept, is_keeping, is_done = compiled(), list[int](), threading.Event(), threading.Event()
     assert native is not None
-    draws = HopDraws(rows, np.exp(-0.3 * np.arange(graph.shells + 1.0)))
+    weights = np.exp(-0.3 * np.arange(graph.shells + 1.0))
+    draws = HopDraws(rows, weights)
     draws._kept[0][:200, 2] = 1 << 40  # as if that many edges had been looked at for the guesses of these words
 
     def keep_rows(graph: object, busy: np.ndarray, count: int, *kept_in: object) -> None:
@@ -263,7 +315,12 @@ def test_threads_do_not_keep_the_same_rows_twice() -> None:
         is_done.wait(60)
         native.keep_rows(graph, busy, count, *kept_in)
 
-    slow: Any = SimpleNamespace(draw_hops=native.draw_hops, scratch_of_hops=native.scratch_of_hops, keep_rows=keep_rows)
+    slow: Any = SimpleNamespace(
+        draw_hops=native.draw_hops,
+        scratch_of_hops=native.scratch_of_hops,
+        all_hops=native.all_hops,
+        keep_rows=keep_rows,
+    )
     call = np.array([5]), np.array([0, 1 << 14]), np.zeros(8, dtype=np.uint32)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(draws.draw, slow, *call)

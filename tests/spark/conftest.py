@@ -26,7 +26,18 @@ except ImportError:
 
 HAS_JAVA = shutil.which("java") is not None or "JAVA_HOME" in os.environ
 #: What the session and what is submitted to the cluster share.
-SETTINGS = {**ALONE, "spark.sql.shuffle.partitions": "2", "spark.cores.max": "2", "spark.task.maxFailures": "8"}
+SETTINGS = {
+    **ALONE,
+    "spark.sql.shuffle.partitions": "2",
+    "spark.cores.max": "2",
+    "spark.task.maxFailures": "8",
+    # A second attempt of the slowest task is begun as soon as others are done.
+    "spark.speculation": "true",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.5",
+    "spark.speculation.minTaskRuntime": "500ms",
+}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

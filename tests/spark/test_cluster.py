@@ -84,6 +84,41 @@ def test_a_killed_executor_releases_nothing_twice(
     assert reports[0]["counts"]["words"] == 1200
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no attempt was speculative: the workers have one host")
+def test_a_speculative_attempt_releases_nothing_twice(
+    session: SparkSession, toy: dict[str, Any], words: list[str], tmp_path: Path
+) -> None:
+    from pyspark.sql import functions
+
+    marks = str(tmp_path)
+    listed = functions.array(*(functions.lit(" ".join(words[n : n + 3])) for n in range(50)))
+    data = session.range(0, 400, 1, 8).withColumn("text", listed[(functions.col("id") % 50).cast("int")])
+
+    def straggle(batches: Any) -> Any:
+        import time  # of the worker, which has none of this module
+        from pathlib import Path
+
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        yield from batches  # so that it has veiled and written something before it straggles
+        attempt = Path(marks, f"{context.partitionId()}-{context.attemptNumber()}")
+        attempt.touch()
+        if attempt.name == "0-0":
+            time.sleep(60)
+
+    reports = list[dict[str, Any]]()
+    how: dict[str, Any] = {**toy, "seed": 5, "tell": lambda _: None, "report": reports.append}
+    quiet = engine.privatize(data, ["text"], store=str(tmp_path / "quiet"), **how)
+    straggling = data.mapInArrow(straggle, data.schema)
+    veiled = engine.privatize(straggling, ["text"], store=str(tmp_path / "twice"), **how)
+    assert {"0-0", "0-1"} <= {path.name for path in tmp_path.iterdir()}
+    found = sorted(veiled.collect())
+    assert [row.id for row in found] == list(range(400))
+    assert sorted(quiet.collect()) == found
+    assert [report["counts"] for report in reports] == [reports[0]["counts"]] * 2
+
+
 def test_a_space_is_sent_to_the_executors_with_its_graph(
     session: SparkSession, cluster: Cluster, toy: dict[str, Any], words: list[str], tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from tests.spark.test_frames import frame
 from wordveil import spark as engine
 from wordveil.errors import InputError
+from wordveil.reading.released import doubt_of
+from wordveil.spark import store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,6 +86,50 @@ def test_a_report_a_seed_and_a_resume_are_had_by_the_command(
         assert (status, "No privacy" in told) == (0, True)
     first, second = (session.read.parquet(str(tmp_path / name)).collect() for name in ("first", "second"))
     assert first == second
+
+
+def test_a_first_line_that_is_a_record_is_refused_or_veiled(
+    command: Command, session: SparkSession, tmp_path: Path
+) -> None:
+    source, out, report = tmp_path / "in.csv", tmp_path / "out", tmp_path / "r.json"
+    source.write_text("1,the zyqxcanary left the harbour early\n2,nobody came to the old house\n")
+    first = "the zyqxcanary left the harbour early"
+    status, told = command(source, "-o", out, "-c", first)
+    assert (status, told.count("\n"), "canary" in told, out.exists()) == (2, 1, False, False)
+    assert command(source, "-o", out, "-c", "2", "--header", "no", "--report", report)[0] == 0
+    rows = session.read.parquet(str(out)).collect()
+    assert sorted(row["1"] for row in rows) == ["1", "2"]
+    assert "canary" not in str(rows)
+    assert command(source, "-o", tmp_path / "x", "-c", first, "--header", "yes")[0] == 0
+    # the report knows the files of its release
+    facts = json.loads(report.read_text())
+    assert doubt_of(facts, out) == ""
+    assert all(doubt_of(facts, part) == "" for part in out.glob("*.parquet"))
+    assert doubt_of(facts, tmp_path / "x")
+
+
+def test_tasks_of_the_command_get_batches_of_some_megabytes(
+    command: Command, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    source, seen = tmp_path / "in.txt", list[str | None]()
+    source.write_text("a ship\n" * 20)
+    write = store.write_once
+
+    def watched(*given: Any, **how: Any) -> Any:
+        seen.append(session.conf.get(name))
+        return write(*given, **how)
+
+    monkeypatch.setattr("wordveil.spark.frames.write_once", watched)
+    usual = session.conf.get(name)
+    assert command(source, "-o", tmp_path / "large")[0] == 0
+    assert session.conf.get(name) == usual
+    session.conf.set(name, "7")
+    try:
+        assert command(source, "-o", tmp_path / "small")[0] == 0
+    finally:
+        session.conf.unset(name)
+    assert seen == ["100000", "7"]
 
 
 def test_tables_are_cut_unless_a_record_is_longer_than_a_line(
@@ -160,3 +207,18 @@ def test_a_folder_of_tables_with_different_headers_is_refused(tmp_path: Path) ->
         engine.privatize_files(str(tmp_path / "in"), str(tmp_path / "out"), ["text"], "csv", epsilon=1.0)
     assert not (tmp_path / "out").exists()
     assert "canary" not in str(caught.value)
+
+
+def test_a_digest_of_an_output_takes_no_memory_for_it(session: SparkSession, tmp_path: Path) -> None:
+    sizes = {"part-00000.parquet": 300 << 20, "part-00001.parquet": 5, "part-00002.parquet": 0}
+    for name, size in sizes.items():
+        with (tmp_path / name).open("wb") as file:
+            file.truncate(size)
+    (tmp_path / "_SUCCESS").touch()
+    expected = []
+    for size in sizes.values():
+        told = hashlib.sha256()
+        for begin in range(0, size, 1 << 20):
+            told.update(bytes(min(1 << 20, size - begin)))
+        expected.append(told.hexdigest())
+    assert store.digests(session, str(tmp_path)) == sorted(expected)

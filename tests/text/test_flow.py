@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import wordveil
 from wordveil._mechanisms import Mechanism
 from wordveil.kernels.native import SWITCH, compiled
-from wordveil.kernels.words import StringTable, first_uses
+from wordveil.kernels.words import EDIT, StringTable, first_uses
 from wordveil.text import Veil
 from wordveil.text.flow import Flow, Rewritten, Texts
 
@@ -90,6 +90,36 @@ def test_compiled_code_gives_what_python_gives(
     graph: Mechanism[Any], flows: list[Flow], texts: list[str], way: int
 ) -> None:
     check(graph, flows[way], WAYS[way], texts)
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    before=st.integers(0, 70), runs=st.lists(st.tuples(st.integers(1, 70), st.sampled_from(ATOMS)), max_size=6),
+    is_between=st.booleans(),
+)  # fmt: skip
+@example(before=63, runs=[(1, "'"), (1, "é"), (16, " "), (17, "’")], is_between=True)
+@example(before=0, runs=[(64, " "), (63, "'"), (65, "\n")], is_between=False)
+def test_runs_and_signs_wherever_they_lie_in_a_window(
+    graph: Mechanism[Any], flows: list[Flow], before: int, runs: list[tuple[int, str]], is_between: bool
+) -> None:
+    text = " " * before + "".join(("shipslefttheharbour" * 4)[:length] + sign for length, sign in runs)
+    check(graph, flows[0], WAYS[0], ["the sea", text, "the ship's" * 2] if is_between else [text])
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+def test_few_bytes_after_many(graph: Mechanism[Any], sample_texts: list[str]) -> None:
+    flow = Flow(Veil(graph, seed=0))
+    for texts in (sample_texts, sample_texts[:5], ["The ship left."], [""], []):
+        check(graph, flow, {}, texts)
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+def test_characters_of_every_plane(graph: Mechanism[Any]) -> None:
+    flow = Flow(Veil(graph, seed=0), small=0)
+    others = "\U000e0041ship \U0002f800 \uffff"
+    for text in ("A plain ship.", "A café’s ship — 5 €.", "船 and かな, 😀ship, 𝐀lice", others):
+        check(graph, flow, {}, [text, "It was left."])
 
 
 @pytest.mark.parametrize("way", range(len(WAYS)))
@@ -176,37 +206,88 @@ def test_a_fork_while_another_thread_learns(graph: Mechanism[Any], monkeypatch: 
     assert os.waitpid(child, 0)[1] == 0
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=40))
-def test_first_uses(pairs: list[tuple[int, int]]) -> None:
-    for some in (sorted(pairs), pairs):
-        groups, numbers = (np.array([pair[i] for pair in some], dtype=np.int64) for i in (0, 1))
-        first, place = first_uses(groups, numbers, 9)
-        distinct = list(dict.fromkeys(some))
-        assert [some[at] for at in first.tolist()] == distinct
-        assert [distinct[at] for at in place.tolist()] == some
-        assert first.tolist() == [some.index(pair) for pair in distinct]
+@given(st.lists(st.tuples(st.integers(0, 5), st.lists(st.integers(0, 8), max_size=6)), max_size=12))
+def test_first_uses(texts: list[tuple[int, list[int]]]) -> None:
+    for some in (sorted(texts), texts):
+        groups = np.array([group for group, _ in some], dtype=np.int64)
+        stops = np.cumsum([len(numbers) for _, numbers in some], dtype=np.int64)
+        pairs = [(group, number) for group, numbers in some for number in numbers]
+        uses = first_uses(np.array([number for _, number in pairs], dtype=np.int64), stops, groups, 9)
+        distinct = list(dict.fromkeys(pairs))
+        assert [pairs[at] for at in uses.first.tolist()] == distinct
+        assert [distinct[at] for at in uses.places.tolist()] == pairs
+        assert uses.first.tolist() == [pairs.index(pair) for pair in distinct]
+        of_text = np.searchsorted(stops, uses.first, side="right")
+        assert uses.fresh.tolist() == [of_text.tolist().count(text) for text in range(len(some))]
 
 
-NONE, ONE = np.zeros(0, dtype=np.int64), np.ones(1, dtype=np.int64)
-KINDS, ROOM = np.zeros(1 << 17, dtype=np.uint8), np.empty(2, dtype=np.int64)
+NONE, ONE, TWO = np.zeros(0, dtype=np.int64), np.ones(1, dtype=np.int64), np.array([1, 2])
+KINDS = np.zeros(1 << 17, dtype=np.uint8)
 FOUND = (np.empty(1, np.int32), np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.uint8), 1)
 STRINGS = (np.array([0, 1]), 1, b"x", 1)
-EDIT = (np.zeros(1, np.int32), np.ones(1, np.int32), np.array([7], np.int32), np.zeros(1, np.uint8), 1)  # to word 7
+WORDS = (STRINGS, STRINGS, KINDS, STRINGS)
+
+
+def edit(code: int = 0, start: int = 0, end: int = 1, flags: int = 0) -> tuple[Any, ...]:
+    starts, ends, codes = (np.array([one], np.int32) for one in (start, end, code))
+    return (starts, ends, codes, np.array([flags], np.uint8), 1)
+
+
+def drawn(inside: Sequence[int], places: Sequence[int] | None = None, outside: Sequence[int] = ()) -> tuple[Any, ...]:
+    of = None if places is None else np.array(places, np.int32)
+    return (
+        np.array(inside, np.int64), len(inside), of, 0 if places is None else len(places), np.array(outside, np.int64),
+        len(outside),
+    )  # fmt: skip
+
+
+def uses(count: int, texts: int) -> tuple[Any, ...]:
+    return (np.empty(count, np.int64), np.empty(count, np.int32), np.empty(texts, np.int64))
+
+
+def written(edits: tuple[Any, ...], draws: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (b"abc", 3, NONE, NONE, 0, edits, draws, WORDS, (NONE.copy(), NONE.copy()))
+
+
+@pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
+def test_a_word_is_written_only_as_what_was_drawn_for_it() -> None:
+    native = compiled()
+    assert native is not None
+    assert native.write_texts(*written(edit(), drawn([0]))) == b"xbc"
+    assert native.write_texts(*written(edit(), drawn([7, 0], [1]))) == b"xbc"
+    assert native.write_texts(*written(edit(flags=EDIT.OUTSIDE), drawn([], None, [0]))) == b"xbc"
 
 
 @pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("first_uses", (np.array([1, 0]), np.array([0, 0]), 2, 1, ROOM, ROOM.copy())),
-        ("first_uses", (ONE, ONE, 1, 1, ROOM, ROOM.copy())),
-        ("first_uses", (ONE, ONE, 5, 2, ROOM, ROOM.copy())),
+        ("first_uses", (np.zeros(2, np.int64), 2, TWO, np.array([1, 0]), 2, 1, *uses(2, 2))),  # groups fall
+        ("first_uses", (np.zeros(2, np.int64), 2, TWO[::-1].copy(), TWO, 2, 1, *uses(2, 2))),  # stops fall
+        ("first_uses", (np.zeros(2, np.int64), 2, ONE, ONE, 1, 1, *uses(2, 1))),  # a number of no text
+        ("first_uses", (ONE, 1, ONE, ONE, 1, 1, *uses(1, 1))),  # a number that is too large
+        ("first_uses", (ONE, 5, ONE, ONE, 1, 2, *uses(5, 1))),
         ("find_values", (b"abc", 3, np.array([2]), np.array([1]), 1, KINDS, KINDS.copy(), FOUND)),
         ("find_values", (b"abc", 9, NONE, NONE, 0, KINDS, KINDS.copy(), FOUND)),
         ("find_values", (b"abc", 3, NONE, NONE, 0, KINDS, KINDS.copy(), (*FOUND[:4], 9))),
         ("index_strings", ((np.zeros(4, np.uint64), 4, 1, np.array([0, 5, 1], np.int32), 2, b"ab", 2), 0)),
         ("index_strings", ((np.zeros(4, np.uint64), 3, 1, np.array([0, 1], np.int32), 1, b"ab", 2), 0)),
-        ("write_texts", (b"abc", 3, NONE, NONE, 0, EDIT, STRINGS, STRINGS, KINDS, STRINGS, (ROOM, ROOM.copy()))),
+        ("index_short", ((np.zeros(12, np.uint64), 3, 1), STRINGS, np.zeros(1, np.uint64), 0)),
+        ("index_short", ((np.zeros(12, np.uint64), 4, 1), STRINGS, np.zeros(1, np.uint64), 0)),
+        ("index_short", ((np.zeros(16, np.uint64), 4, 1), STRINGS, np.zeros(0, np.uint64), 0)),
+        ("write_texts", written(edit(), drawn([7]))),  # there is no word 7
+        ("write_texts", written(edit(), drawn([-1]))),
+        ("write_texts", written(edit(), drawn([]))),  # nothing was drawn for it
+        ("write_texts", written(edit(), drawn([0], [1]))),
+        ("write_texts", written(edit(), drawn([0], [-1]))),
+        ("write_texts", written(edit(), drawn([0], []))),
+        ("write_texts", written(edit(), drawn([0, 0]))),  # something was drawn for nothing
+        ("write_texts", written(edit(), drawn([0], [0, 0]))),
+        ("write_texts", written(edit(), drawn([0], None, [0]))),
+        ("write_texts", written(edit(flags=EDIT.OUTSIDE), drawn([0]))),
+        ("write_texts", written(edit(code=-2), drawn([]))),  # there is no string 1
+        ("write_texts", written(edit(start=2, end=2), drawn([0]))),
+        ("write_texts", written(edit(end=9), drawn([0]))),
     ],
 )
 def test_compiled_code_refuses_what_does_not_fit_together(name: str, arguments: tuple[Any, ...]) -> None:

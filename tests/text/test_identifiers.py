@@ -128,6 +128,28 @@ HOSTILE = [
 ]
 
 
+ASCII = [one for ones in FOUND.values() for one in ones if one.isascii()] + NOTHING + [
+    "mar", "US", "(", "[at]", "to:", "x", "5", "12", "1,5", "$", "-", "/", ".", "_", "#", "&", "<", ">", "@",
+]  # fmt: skip
+ascii_texts = st.lists(
+    st.tuples(
+        st.one_of(
+            st.sampled_from([one for one in ASCII if one.isascii()]),
+            st.text(st.characters(max_codepoint=127), max_size=5),
+        ),
+        st.sampled_from(["", " ", " ", "  ", "\n", ", ", "-", "/"]),
+    ),
+    max_size=8,
+).map(lambda some: "".join(map("".join, some)))
+
+
+@given(text=ascii_texts)
+def test_texts_of_ascii_are_read_as_all_others(text: str) -> None:
+    # What stands far behind, and between brackets that close nothing, changes nothing before it.
+    far = text + " \n" * 300 + "é"
+    assert find_identifiers(text) == find_identifiers(far)
+
+
 def test_every_kind_has_its_examples() -> None:
     assert set(FOUND) == set(KINDS)
 

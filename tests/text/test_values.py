@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from wordveil.kernels.native import compiled
 from wordveil.kernels.words import VALUES, find_values
-from wordveil.text.flow import Texts, kinds_of_characters
+from wordveil.text.flow import Texts
 from wordveil.text.identifiers import find_identifiers
+from wordveil.text.spellings import kinds_of_characters
 
 pytestmark = pytest.mark.skipif(compiled() is None, reason="nothing is compiled here")
 
@@ -25,7 +26,9 @@ STRETCHES = [
     "man.", "million", "k", "deadbeef", "12ab", "ab12", "T5", "5:30", "1.2.3.4", "1.2", "3,4,5", "1'2", "don't",
     "he's", "20", "2020", "SMITH", "B", "80s", "5d", "5th", "11th,", "15.", "1,00", "1.50", "(12", "12)", "...", "!",
     "5!", "'s", "5x", "#5", "_", "@", "a@b.co", "10/10", "::", ":)", ":5", "x:)", "mailto:x", "12's", "0", "00", "05",
-    "999,999", "12345,6", "1234.5", "1234.56", "x:'",
+    "999,999", "12345,6", "1234.5", "1234.56", "x:'", "10-inch", "10-inch,", "$5-a", "10-may", "5-march", "5-x.",
+    "10-ab-cd", "1,000-man", "5th-rate", "12345-abc", "123456-x", "10-X", "10-deadbeef", "5-pm", "5-year's", "-inch",
+    "07-x", "(at)", "[@", "45°", "54°,", "$5°", "5°C", "40'", "°", "°5", "1.5°.", "5th°", "12345°", "1990s°",
 ]  # fmt: skip
 stretches = st.one_of(
     st.sampled_from([*STRETCHES, "5\xa0March", "(\xa0at\xa0)", "x" * 31, "1" * 6, "a" * 32]),
@@ -54,6 +57,7 @@ def found_in(texts: Sequence[str]) -> list[list[tuple[str, str]] | None]:
 @settings(max_examples=300, deadline=None)
 @given(texts=texts_of)
 @example(texts=["da-da-da-da-da-da 5", "a" * 32 + " 5", "5 (\xa0at\xa0) home.net", "x:' (\xa0at\xa0) home.net"])
+@example(texts=["5% (at) 5 ", "1990s (at) 5", "5 [ @ ] 5", "x:' (at) a 5", "March 5 (AT) b", "5th of May (at) 5"])
 @example(texts=["NY 10001", "1845 EC", "5 p.m", "1845. 1846", "12 345 6", "$ 5", "US$5", "5 $", "5 USD", "USD 5"])
 @example(texts=["a x:)Mar 1845", "a x:)USD 5", "a x:'NY 10001", "9 of\u202fJUL"])
 @example(texts=["March 5, 1845.5", "March 5, 18451", "5 March 12,000", "5 may 1845", "x\nFrom: 5", "5 of  May"])
@@ -69,6 +73,8 @@ def test_values_are_those_that_the_expressions_find(texts: list[str]) -> None:
         ("In 1845, of 27,459,185 letters (12 a day).", ["1845", "27,459,185", "12"]),
         ("It cost $1,000.50; it was: the 30th of June, 1894.", ["$1,000.50", "30th of June, 1894"]),
         ("On March 5, 1845 and Dec. 7th: the 1990s.", ["March 5, 1845", "Dec. 7th"]),
+        ("A 10-inch gun, $5,000-not more, in March: a 5th-rate one.", ["10", "$5,000", "5th"]),
+        ("It lies at 54° 40' north, or 9°, and may be 1,000° hot.", ["54", "40", "9", "1,000"]),
         ("No value: none, in “curly” words.", []),
     ],
 )

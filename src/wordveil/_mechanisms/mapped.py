@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,10 @@ class Mapped(Mechanism[Any]):
     def instead(self) -> NDArray[np.int64]:
         """The word released for every output; it must depend on the output alone."""
 
+    @cached_property
+    def _inner_law(self) -> Law:
+        return self.inner.law()
+
     def draw(self, ids: Ids, entropy: Entropy | None = None) -> NDArray[np.int64]:
         """Replace each word by the image of the inner mechanism's draw."""
         return np.asarray(self.instead[self.inner.draw(ids, entropy)])
@@ -52,7 +57,7 @@ class Mapped(Mechanism[Any]):
 
     def probability_rows(self, ids: Ids) -> NDArray[np.float64]:
         """Return the exact probabilities of every output, one row per word; an OptionError if they are unknown."""
-        inner = self.inner.law()
+        inner = self._inner_law
         if not inner.exact:
             raise OptionError(f"the mechanism {self.name} has no exact probabilities; ask its law for estimates.")
         rows = inner.rows(ids)
@@ -71,7 +76,7 @@ class Mapped(Mechanism[Any]):
         found = np.full((len(outputs), len(inputs)), -np.inf)
         behind = order[np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())]
         given = np.repeat(np.arange(len(outputs)), counts)
-        law = self.inner.law()
+        law = self._inner_law
         for part in blocks(len(behind), _TOGETHER):  # thousands of outputs may map to one popular word
             logs = law.log_columns(behind[part], inputs, watch=watch)
             firsts = np.flatnonzero(np.diff(given[part], prepend=-1))
@@ -81,7 +86,7 @@ class Mapped(Mechanism[Any]):
 
     def law(self, effort: Effort | None = None, watch: Watch = ignore) -> Law:
         """Return the law: exact if the inner mechanism's is, else estimated from draws."""
-        kind = RowLaw if self.inner.law().exact else SampledLaw
+        kind = RowLaw if self._inner_law.exact else SampledLaw
         return kind(self, effort, watch)
 
     # Post-processing keeps the guarantee and what is stated of the noise. (An exact δ may shrink, so it is left out.)

@@ -75,7 +75,7 @@ class VeilText(_OfTexts):
     Parameters
     ----------
     epsilon : float
-        The privacy loss per unit of the mechanism's distance.
+        The privacy loss per unit of the mechanism's distance. `fit` needs it: no value is right for every text.
     mechanism : str
         The name of the mechanism.
     options : dict, optional
@@ -133,7 +133,7 @@ class VeilText(_OfTexts):
 
     def __init__(
         self,
-        epsilon: float = 4.0,
+        epsilon: float | None = None,
         *,
         mechanism: str = "graph",
         options: dict[str, Any] | None = None,
@@ -181,6 +181,11 @@ class VeilText(_OfTexts):
         self._check(X, reset=True)
         if self.once == "person":
             raise OptionError("scikit-learn does not say whose a row is; use once='record' or once='file'.")
+        if self.epsilon is None:
+            raise OptionError(
+                "epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "
+                "value for your own target."
+            )
         made = make_mechanism(self.mechanism, load_space(self.space), epsilon=self.epsilon, **(self.options or {}))
         self.veil_ = Veil(
             made,
@@ -234,7 +239,7 @@ class ReadVeiled(_OfTexts):
     Parameters
     ----------
     epsilon : float
-        The ε that the texts were veiled with.
+        The ε that the texts were veiled with; needed if there is no `report`, which says it.
     mechanism : str
         The name of the mechanism that veiled them.
     options : dict, optional
@@ -250,8 +255,8 @@ class ReadVeiled(_OfTexts):
     prior : {"space", "uniform"}, path or array
         How likely words are by public knowledge; see `wordveil.Reader`.
     report : dict, str or Path, optional
-        The report of the release. It gives the mechanism, its options, ε and the selection; the parameters for these
-        are then ignored.
+        The report of the release. It gives the mechanism, its options, ε and the selection, so leave out the parameters
+        for these.
     force : bool
         Whether `fit` accepts texts that do not look veiled; see `wordveil.Reader.looks_veiled`.
 
@@ -278,7 +283,7 @@ class ReadVeiled(_OfTexts):
 
     def __init__(
         self,
-        epsilon: float = 4.0,
+        epsilon: float | None = None,
         *,
         mechanism: str = "graph",
         options: dict[str, Any] | None = None,
@@ -304,7 +309,13 @@ class ReadVeiled(_OfTexts):
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
         """Make the reader, and let it learn from the veiled texts whatever its kind can learn."""
         cells = self._check(X, reset=True)
+        told = {"epsilon": None, "mechanism": "graph", "options": None, "select": "content"}
+        for name, usual in told.items() if self.report is not None else ():
+            if getattr(self, name) != usual:
+                raise OptionError(f"{name} is already in the report; leave it out.")
         if self.report is None:
+            if self.epsilon is None:
+                raise OptionError("give the report of the release, or the epsilon that it was veiled with.")
             space = load_space("glove-50k" if self.space is None else self.space)
             made = make_mechanism(self.mechanism, space, epsilon=self.epsilon, **(self.options or {}))
             made = block(made, blocked_words() if self.block is None else self.block)

@@ -27,6 +27,7 @@ from wordveil.reading.places import Words
 from wordveil.stats import Estimate, Facts
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.floating[Any]]
 Ids = NDArray[np.int64]
 
 #: The default numbers of draws.
@@ -207,7 +208,7 @@ def _follow(
         table = law.log_columns(seen, prior.ids, prior=np.exp(prior.logs), watch=within(part_watch, 0.0, 0.7))
         rows = row.reshape(-1, outputs.shape[1])
 
-        def add_up(some: slice, start: int = part.start, table: Floats = table, rows: Ids = rows) -> None:
+        def add_up(some: slice, start: int = part.start, table: Rows = table, rows: Ids = rows) -> None:
             belief, drawn = np.tile(prior.logs, (some.stop - some.start, 1)), 0
             here = slice(start + some.start, start + some.stop)
             for place, step in enumerate(steps.tolist()):

@@ -107,7 +107,8 @@ def attack_sentences(
     hidden = np.concatenate([np.arange(len(words.ids))[part][words.hidden[part]] for part in stretches])
     record = words.records[hidden]
     if once:
-        outputs[hidden] = Once("record").words(mechanism, words.ids[hidden], record, (), veiling).ids
+        stops = np.arange(1, len(hidden) + 1)
+        outputs[hidden] = Once("record").words(mechanism, words.ids[hidden], stops, record, (), veiling).each
         same = np.column_stack([record, words.ids[hidden]])
         _, draw, places_of = np.unique(same, axis=0, return_inverse=True, return_counts=True)
     else:

@@ -73,7 +73,7 @@ def attack_words(
     places = words.sample_targets(tokens, choosing)
     originals, record = words.ids[places], words.records[places]
     outputs = (
-        Once("record").words(mechanism, originals, record, (), veiling).ids
+        Once("record").words(mechanism, originals, np.arange(1, len(originals) + 1), record, (), veiling).each
         if once
         else mechanism.draw(originals, veiling)
     )
@@ -113,7 +113,7 @@ def _guesses(
 
 
 def _least_distance(
-    space: Space, suspects: NDArray[np.int64], belief: NDArray[np.float64], watch: Watch
+    space: Space, suspects: NDArray[np.int64], belief: NDArray[np.floating[Any]], watch: Watch
 ) -> NDArray[np.int64]:
     """Return the index of the suspect with the least expected distance from the original, for each row of beliefs."""
     parts = list(blocks(len(suspects), max(1, _CELLS // len(space))))

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from wordveil.cli.checks import Overwrite, check_writable, pictures_of, refuse_given
-from wordveil.cli.options import Json, Made, Quiet, check_epsilon, parse_options, print_facts, print_table, stdout
+from wordveil.cli.options import (
+    Json,
+    Made,
+    Quiet,
+    ReadHeader,
+    check_epsilon,
+    parse_options,
+    print_facts,
+    print_table,
+    stdout,
+)
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, OptionError
 from wordveil.extras import check_can_draw, needs
@@ -75,6 +85,7 @@ def calibrate(
     ] = None,
     bounds: _Bounds = _Bounds(),
     column: Annotated[str | None, Option("--column", "-c", help="The column of your texts, in a table.")] = None,
+    header: ReadHeader = "check",
     select: Annotated[
         str, Option(help="Which words of your texts are veiled: content (all but function words) or all.")
     ] = "content",
@@ -153,7 +164,7 @@ def calibrate(
     if bounds.alternatives is not None and bounds.alternatives > draws:
         raise OptionError("there cannot be more distinct outputs than draws; raise --draws.")
     if texts is None:
-        refuse_given("only applies to texts of your own, and no file is given", "column", "select", "reader")
+        refuse_given("only applies to texts of your own, and no file is given", "column", "header", "select", "reader")
     if chosen:
         refuse_given("only applies where no ε is given", "points")
     if not {"stays", "alternatives", "near-loss"} & asked.keys():
@@ -168,7 +179,7 @@ def calibrate(
         if not meter.exact:  # takes a minute or more
             progress.tell_soon()
             progress.watch("looking at the mechanism", 0.0)
-        attack = None if texts is None else _attack(texts, column, select, reader, seed, progress)
+        attack = None if texts is None else _attack(texts, column, header, select, reader, seed, progress)
         found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points, attack=attack)
         facts = found.to_dict()
     _write(found, facts, drawn, html, output, others)
@@ -179,7 +190,7 @@ def calibrate(
 
 
 def _attack(
-    path: Path, column: str | None, select: str, reader: str, seed: int, progress: ProgressBar
+    path: Path, column: str | None, header: str, select: str, reader: str, seed: int, progress: ProgressBar
 ) -> Callable[[Mechanism[Any]], Estimate]:
     """Return a function that attacks the texts of a file with context."""
     from wordveil.attacks import attack_context
@@ -187,7 +198,7 @@ def _attack(
     from wordveil.noise import Entropy
 
     check_select(select)
-    texts = read_texts(path, column)
+    texts = read_texts(path, column, header=header)
 
     def attack(mechanism: Mechanism[Any]) -> Estimate:
         found = attack_context(

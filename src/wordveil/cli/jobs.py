@@ -6,6 +6,7 @@ import gc
 import json
 import math
 import os
+import re
 import sys
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,12 +19,13 @@ from wordveil.cli.progress import ProgressBar
 from wordveil.errors import FileError, InputError, OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from wordveil._mechanisms import Mechanism
     from wordveil.io import FileJob, Plan, Reading, StreamJob, Tally, Veils
     from wordveil.text import RareWords
 
+_PARAMETER = re.compile("`([a-z_]+)`")  # as the library names it
 STREAM = "-"  #: the name of standard input and output
 _BROKEN_PIPE = 141  # what a shell makes of SIGPIPE
 
@@ -119,6 +121,13 @@ def run_job(job: FileJob | StreamJob, veils: Veils, plan: Plan, *, workers: int,
         raise
 
 
+def digest_of_release(job: FileJob | StreamJob, output: str | None) -> str | list[str] | None:
+    """Return the digest by which a report is known to belong to what was written; None if that was packed elsewhere."""
+    from wordveil.io import is_remote, packing_of
+
+    return None if output is not None and is_remote(output) and packing_of(output) else job.digest()
+
+
 def write_report(facts: dict[str, Any], report: str) -> None:
     """Write a report to standard output, or to a file that only its owner may read."""
     from wordveil.files import write_whole
@@ -158,9 +167,13 @@ def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool, report: str 
 
 
 def warn(*sentences: str) -> None:
-    """Print warnings about missing or weak guarantees. No option silences them."""
+    """Print warnings about missing or weak guarantees, with flags for parameters. No option silences them."""
     for sentence in sentences:
-        typer.echo(f"wordveil: warning: {sentence}", err=True)
+        typer.echo(f"wordveil: warning: {_PARAMETER.sub(_flag, sentence)}", err=True)
+
+
+def _flag(found: re.Match[str]) -> str:
+    return "--" + found[1].replace("_", "-")
 
 
 class Common(NamedTuple):
@@ -209,7 +222,7 @@ def learn_rare_words(
 
 def language_and_check(
     made: Mechanism[Any], language: str | None, *, is_list_used: bool
-) -> tuple[str, Callable[[list[str]], None], float]:
+) -> tuple[str, Callable[[Iterable[str]], None], float]:
     """Return the language of the function words, and a function that refuses or warns of texts in another language.
 
     The language is the one given, otherwise the space's, otherwise English. A list of function words is never applied
@@ -228,7 +241,7 @@ def language_and_check(
 
     told = set[str]()  # of a folder each file is looked at, and one warning is enough
 
-    def look(texts: list[str]) -> None:
+    def look(texts: Iterable[str]) -> None:
         found = language_of(texts).name
         if found in ("", spoken):
             return
@@ -255,7 +268,7 @@ def _language_of(made: Mechanism[Any]) -> str:
 
 
 def _warn(sentence: str) -> None:
-    typer.echo(f"wordveil: warning: {sentence}", err=True)
+    typer.echo(f"wordveil: warning: {_PARAMETER.sub(_flag, sentence)}", err=True)
 
 
 def on_spark(

@@ -67,6 +67,24 @@ Select = Annotated[str, Option("--select", help="Which words are veiled: content
 ReportFile = Annotated[
     Path | None, Option("--report", metavar="FILE", help="The report of the release, which says how it was veiled.")
 ]
+Header = Annotated[
+    str,
+    Option(
+        "--header",
+        metavar="HOW",
+        help="What the first line of a CSV or TSV table is: column names, refused if they look like a record (check, "
+        "the default); column names (yes); or a record (no; the columns are then called 1, 2, …).",
+    ),
+]
+ReadHeader = Annotated[
+    str,
+    Option(
+        "--header",
+        metavar="HOW",
+        help="Whether the first line of a CSV or TSV table names its columns: yes (as check, the default) or no (the "
+        "columns are then called 1, 2, …).",
+    ),
+]
 EncodingErrors = Annotated[
     str,
     Option(metavar="HOW", help="Bytes that are not text in that encoding: strict (refuse) or replace (by U+FFFD)."),
@@ -264,7 +282,7 @@ class Compared:
         ),
     ] = "alone"
     reader: Annotated[
-        str, Option(help="The strongest reader of veiled texts: table, population, release or context.")
+        str, Option(help="The strongest reader of veiled texts: table, population, release, shipped or context.")
     ] = "population"
     seed: Annotated[int, Option(min=0, help="Random seed.")] = 0
     workers: Annotated[

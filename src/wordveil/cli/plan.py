@@ -15,6 +15,7 @@ from typer import Argument, Option
 
 from wordveil.cli import options
 from wordveil.cli.checks import Overwrite, check_writable
+from wordveil.cli.jobs import warn
 from wordveil.cli.options import EncodingErrors, Quiet, check_epsilon, print_facts, print_table, stdout
 from wordveil.cli.progress import ProgressBar
 from wordveil.errors import OptionError
@@ -114,6 +115,7 @@ def plan(
     encoding_errors: EncodingErrors = "strict",
     missing: Missing = "refuse",
     sheet: Annotated[str | None, Option(metavar="SHEET", help="Which sheet of a workbook to look at.")] = None,
+    header: options.Header = "check",
     sample: Annotated[int, Option(min=40, help="How many records to try attacks on, chosen at random.")] = 2000,
     seed: Annotated[int, Option(min=0, help="Random seed for the sample and the attacks.")] = 0,
     fast: Fast = False,
@@ -139,6 +141,7 @@ def plan(
       wordveil plan tickets.csv --column body -e 4 --fast --require 'attacker<=0.2' --require 'identifiers=0' --json
     """
     from wordveil.io import Reading, check_encoding, check_fits, make_plan
+    from wordveil.io.headers import check_headers
     from wordveil.plan import FIGURES
     from wordveil.plan.presets import bound_of
 
@@ -159,10 +162,10 @@ def plan(
     pieces = make_plan(None if source in (None, _STREAM) else Path(str(source)), format_name)
     reading = Reading(
         tuple(dict.fromkeys(column or ())), encoding_errors=encoding_errors, encoding=check_encoding(encoding),
-        missing=missing, sheet=sheet,
+        missing=missing, sheet=sheet, header=header,
     )  # fmt: skip
     check_fits(pieces, reading)
-    check_headers(pieces, reading)
+    check_headers(pieces, reading, warn)
     if protect is not None and chosen:
         raise OptionError("give --epsilon or --protect, not both.")
     opened, make = options.Made(mechanism, space, normalise, option).maker()
@@ -181,6 +184,7 @@ def plan(
             "--encoding-errors": encoding_errors,
             "--missing": missing,
             "--sheet": sheet,
+            "--header": header,
         }
         given |= {"--select": select, "--normalise": normalise, "--option": option}
         command = command_for(found, source, given, person)
@@ -198,22 +202,6 @@ def plan(
         _show(found, verdicts, command)
     if not all(one.is_met for one in verdicts):
         raise typer.Exit(NOT_MET)
-
-
-def check_headers(pieces: Plan, reading: Reading) -> None:
-    """Refuse a table whose first line is a record, and warn if the first line may be one."""
-    if not any(piece.format.has_columns for piece in pieces.pieces):
-        return
-    from wordveil.plan.columns import Header, check_header, headers
-
-    for source, found in headers(pieces, reading):
-        check_header(source, found)
-        if found is Header.DOUBTFUL:
-            typer.echo(
-                f"wordveil: warning: the first line of {source} is taken for the names of its columns and released as "
-                "it is; if it is a record, put a line with names before it.",
-                err=True,
-            )
 
 
 def scope_of(once: str) -> str | None:

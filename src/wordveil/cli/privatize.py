@@ -16,6 +16,7 @@ from wordveil.cli.jobs import (
     STREAM,
     check_report,
     common_options,
+    digest_of_release,
     language_and_check,
     learn_rare_words,
     on_spark,
@@ -34,7 +35,7 @@ from wordveil.cli.options import (
     parse_options,
     words_in,
 )
-from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, check_headers, gates_of, scope_of
+from wordveil.cli.plan import Missing, Once, Protect, Require, check_before, gates_of, scope_of
 from wordveil.errors import OptionError, UnprovenError
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def privatize(
     sheet: Annotated[
         str | None, Option(metavar="SHEET", help="Which sheet of a workbook to veil; the others are left out.")
     ] = None,
+    header: options.Header = "check",
     format_name: Annotated[
         str | None,
         Option(
@@ -270,10 +272,18 @@ def privatize(
             oov=oov, case=case, once=scope, person=person, unproven=unproven, identifiers=identifiers,
             numbered=numbered, numbers=numbers, numbers_epsilon=numbers_epsilon, date_order=date_order, markup=markup,
             language=language or "en", words=words_in(words), stop_words=words_in(stop_words), block=words_in(block),
-            seed=seed, resume=resume, encoding_errors=encoding_errors,
+            seed=seed, resume=resume, encoding_errors=encoding_errors, header=header,
         )  # fmt: skip
         return
-    from wordveil.io import Reading, Veils, check_encoding, job_report, make_plan, missing_promise, place
+    from wordveil.io import (
+        Reading,
+        Veils,
+        check_encoding,
+        job_report,
+        make_plan,
+        missing_promise,
+        place,
+    )
     from wordveil.text import Veil, told_before
 
     plan = make_plan(None if inputs == [STREAM] else [place(one) for one in inputs], format_name)
@@ -285,6 +295,7 @@ def privatize(
         check_encoding(encoding),
         missing,
         sheet,
+        header=header,
         person=person,
     )
     for written in (output, report):
@@ -295,8 +306,8 @@ def privatize(
         job = open_job(
             plan, reading, output, stack, named=format_name is not None, again=(resume, overwrite), unveiled=unproven
         )
+        job.tell = warn
         job.check()
-        check_headers(plan, reading)
         check_report(report, plan, output, replace=resume or overwrite)
         if protect is not None or gates:  # must come before anything is written
             opened, make = options.Made(mechanism, space, normalise, option).maker()
@@ -324,7 +335,9 @@ def privatize(
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
         warn(*filter(None, (missing, *before)))
         tally = run_job(job, veils, plan, workers=crew, quiet=quiet)
-        facts = job_report(veils.whole, plan, reading, tally, None if report is None else job.written)
+        facts = job_report(
+            veils.whole, plan, reading, tally, None if report is None else digest_of_release(job, output)
+        )
         warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
         if report is not None:
             write_report(facts, report)

@@ -103,6 +103,7 @@ def read(
         ),
     ] = None,
     format_name: Format = None,
+    header: options.ReadHeader = "check",
     as_vectors: Annotated[
         bool | None,
         typer.Option(
@@ -134,7 +135,7 @@ def read(
 
       cat veiled.txt | wordveil read - --epsilon 4
     """
-    from wordveil.io import Reading
+    from wordveil.io import Plan, Reading, check_fits
 
     name, to_stream = "standard input" if str(source) == _STREAM else source, str(output) == _STREAM
     if to_stream and as_json:
@@ -142,17 +143,16 @@ def read(
     check_writable(None if to_stream else output, inputs=(source, report, space, prior, block), overwrite=overwrite)
     check_can_print(as_json or to_stream)
     columns = tuple(dict.fromkeys(column or ()))
-    reading = Reading(columns, spans)
+    reading = Reading(columns, spans, header=_header(report, header))
     if spans is not None and select not in (None, "spans"):
         raise OptionError("--spans can only be used with --select spans.")
     if report is not None and space is None:
         refuse_given("is already in the report, unless you give a --space", "normalise")
     select = "spans" if spans is not None else select
     with _input(source, format_name) as piece, ProgressBar("reading", quiet=quiet) as progress:
+        check_fits(Plan((piece,)), reading)
         vectors = _is_vectors(piece, output) if as_vectors is None else as_vectors
         _check_output(piece, output, vectors=vectors)
-        if spans is not None and piece.format.name not in ("json", "jsonl"):
-            raise OptionError("--spans is only for JSON, which can say where words are: leave it out.")
         if vectors and len(columns) > 1:
             raise OptionError("a vector is made from one text: give one --column, or --text.")
         piece.format.open_reader(piece.source, reading).close()  # finds wrong columns before any work is done
@@ -225,6 +225,19 @@ def _check_output(piece: Piece, output: Path, *, vectors: bool) -> None:
         raise OptionError("text is written in the format of the input: give another output.")
 
 
+def _header(report: Path | None, given: str) -> str:
+    """Return what the first line of a released table is: the report says whether there were names."""
+    from wordveil.reading.released import read_report
+
+    job = {} if report is None else read_report(report).get("job")
+    told = job.get("header") if isinstance(job, dict) else None
+    if told is not None and given != "check" and (given == "no") != (told == "no"):
+        raise OptionError(
+            f"the report says that the release has {'no' if told == 'no' else 'a'} header: leave out --header."
+        )
+    return given if told is None else str(told)
+
+
 def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
     """Refuse columns that were not veiled, if the report says which were."""
     from wordveil.reading.released import read_report
@@ -237,12 +250,14 @@ def _check_columns(report: Path | None, columns: tuple[str, ...]) -> None:
 
 def _check_records(report: Path | None, piece: Piece, reading: Reading, name: object, *, force: bool) -> str:
     """Refuse more records than the report's release had. For fewer, or for another file, return a warning."""
-    from wordveil.reading.released import OF_ANOTHER, is_of_file, read_report
+    from wordveil.reading.released import doubt_of, read_report
 
-    facts = {} if report is None else read_report(report)
-    is_this = is_of_file(facts, piece.source)
-    doubt = "" if is_this is None or is_this else f"{name} {OF_ANOTHER}"
-    job = None if is_this else facts.get("job")
+    if report is None:
+        return ""
+    facts = read_report(report)
+    doubt = doubt_of(facts, piece.source)
+    doubt = doubt and f"{name} {doubt}"
+    job = facts.get("job") if doubt else None
     told = job.get("records") if isinstance(job, dict) and job.get("files") == 1 else None
     if not isinstance(told, int):
         return doubt

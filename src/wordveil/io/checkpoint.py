@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from numpy.typing import NDArray
 from wordveil.errors import FileError
 from wordveil.files import file_errors, write_whole
 from wordveil.io.formats import Position
+from wordveil.io.inputs import Piece
 from wordveil.text import Counts
 
-__all__ = ["Checkpoint", "Identity", "Tally"]
+__all__ = ["Checkpoint", "DoneInputs", "Identity", "Tally"]
 
 _LAYOUT = 4  # of the checkpoint file
 _MOST = 1 << 62  # bytes, records, seconds: no job has as many
@@ -130,3 +133,28 @@ def _is_sound(record: object) -> bool:
         if isinstance(value, (int, float)) and not 0 <= value < _MOST:
             return False
     return True
+
+
+class DoneInputs:
+    """The digest of the inputs that are done, by their names, sizes and times."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._is_begun = False
+
+    @property
+    def digest(self) -> str:
+        """The digest of those so far, "" if there are none."""
+        return self._hash.hexdigest() if self._is_begun else ""
+
+    def add(self, piece: Piece, known: os.stat_result | None = None) -> None:
+        """Take in the next, of which the state when it was read may be known."""
+        state = known
+        if state is None:
+            if piece.source is None:
+                return
+            with file_errors("read", piece.source):
+                state = piece.source.stat()
+        told = f"{state.st_size}/{state.st_mtime_ns}/{piece.name}\0"  # no name has a NUL in it
+        self._hash.update(told.encode("utf-8", "surrogateescape"))
+        self._is_begun = True

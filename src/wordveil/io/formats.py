@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "PLAIN_WRITER",
+    "TABLES",
     "Block",
     "Format",
     "Position",
@@ -44,6 +45,8 @@ __all__ = [
 
 #: What writes a format whose blocks are written one behind the other.
 PLAIN_WRITER = "wordveil.io.output.FileWriter"
+#: Formats whose first line names the columns.
+TABLES = ("csv", "tsv", "xlsx")
 _BYTES_PER_WORD = 6  # English text, with the space after the word
 _SHOWN_NAMES = 20
 _SHOWN_LETTERS = 40
@@ -61,6 +64,9 @@ class Reading:
     missing: str = "refuse"  # or "pass": what to do with a JSON record that lacks a key of `columns`
     sheet: str | None = None  # of a workbook; needed where it has several
     every_column: bool = False  # read all columns, for `Reader.look`; nothing can be veiled then
+    # What the first line of a table is: names of columns, refused if they look like a record (check), names (yes), or
+    # a record, and the columns are called 1, 2, … (no).
+    header: str = "check"
     person: str | None = None  # the column or key that says whose record it is, where words are drawn once a person
 
     @property
@@ -142,6 +148,7 @@ class Reader(ABC):
     The blocks depend on the input and the options alone, not on where reading began.
     """
 
+    names: Sequence[str] = ()  # of the columns, if there are any
     preamble: bytes = b""  # what stands before the first record and is written as it is: a byte order mark, a header
 
     @abstractmethod
@@ -332,7 +339,7 @@ def check_columns(source: str, asked: Iterable[str], there: Iterable[str], *, ma
         if column not in there:
             which = f"; it has: {listed(there)}"
             if may_be_text:
-                which = almost(column, there) or "; its first line must name its columns"
+                which = almost(column, there) or "; its first line must name its columns, unless you set `header` to no"
             raise InputError(f"{source} has no column {column!r}{which}.")
         if there.count(column) > 1:
             raise InputError(

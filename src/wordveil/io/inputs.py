@@ -166,6 +166,12 @@ def check_fits(plan: Plan, reading: Reading) -> None:
         raise OptionError("the input says itself how its text is encoded; leave out `encoding_errors`.")
     if reading.sheet is not None and not any(form.name == "xlsx" for form in formats):
         raise OptionError("only a workbook has sheets; leave out `sheet`.")
+    if reading.header not in ("check", "yes", "no"):
+        raise OptionError(f"`header` cannot be {reading.header!r}; choose check, yes or no.")
+    # A workbook is written from the values of its sheet, and its first row always names them.
+    with_header = ("csv", "tsv", "xlsx") if reading.header == "yes" else ("csv", "tsv")
+    if reading.header != "check" and not any(form.name in with_header for form in formats):
+        raise OptionError(f"`header='{reading.header}'` is only for {' and '.join(with_header)}; leave it out.")
     if reading.missing not in ("refuse", "pass"):
         raise OptionError(f"`missing` cannot be {reading.missing!r}; choose refuse or pass.")
     if reading.missing != "refuse" and not any("json" in form.name for form in formats):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from wordveil.errors import FileError, InputError, OptionError, WordveilError
-from wordveil.files import Lock, digest_of, file_errors, write_whole
-from wordveil.io.checkpoint import Checkpoint, Identity, Tally
+from wordveil.files import Lock, digest_of, digest_of_file, file_errors, write_whole
+from wordveil.io.checkpoint import Checkpoint, DoneInputs, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan, check_fits
 from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
@@ -55,7 +54,9 @@ class _Job:
     def __init__(self, plan: Plan, reading: Reading, *, unveiled: bool = False) -> None:
         self._plan, self._reading, self._unveiled = plan, reading, unveiled
         #: Called with the first texts of each input before anything of it is written; what it raises ends the job.
-        self.look: Callable[[list[str]], None] | None = None
+        self.look: Callable[[Iterable[str]], None] | None = None
+        #: Called with what the user should know before anything is released.
+        self.tell: Callable[[str], object] = lambda _: None
         #: The share of words that are left alone from which on a small input need not be looked at.
         self.sure = math.inf
         # In a folder of both, the columns are meant for the files that have some.
@@ -70,6 +71,10 @@ class _Job:
             may_be = piece.place is not None and may_be_plain(piece, self._reading_of(piece))
             if not piece.is_stream and not (may_be and self._seems_plain(piece)):
                 self._open(piece).close()
+        if any(piece.format.has_columns and not piece.is_stream for piece in self._plan.pieces):
+            from wordveil.io.headers import check_headers  # noqa: PLC0415 - what it compiles is for tables alone
+
+            check_headers(self._plan, self._reading, self.tell)
 
     def _seems_plain(self, piece: Piece) -> bool:
         """Whether an input that may be plain text can be read and seems to be."""
@@ -115,13 +120,20 @@ class _Job:
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         return piece.format.open_reader(piece.source, self._reading_of(piece), start)
 
-    def _looked_at(self, piece: Piece, blocks: Iterator[Block], state: Checkpoint) -> Iterator[Block]:
-        for number, block in enumerate(blocks):
-            if number == 0 and state.position is None:
-                self._look_at(piece, [text if isinstance(text, str) else text.text for text in block.texts()])
-            yield block
+    def _looked_at(self, piece: Piece, reader: Reader, state: Checkpoint) -> Iterator[Block]:
+        blocks = reader.blocks()
+        if state.position is None:
+            first = next(blocks, None)
+            if piece.is_stream and piece.format.has_columns:
+                from wordveil.io.headers import check_first  # noqa: PLC0415 - as above
 
-    def _look_at(self, piece: Piece, texts: list[str]) -> None:
+                check_first(reader.names, first, self._reading, self.tell)  # also where the first line is all there is
+            if first is not None:
+                self._look_at(piece, (text if isinstance(text, str) else text.text for text in first.texts()))
+                yield first
+        yield from blocks
+
+    def _look_at(self, piece: Piece, texts: Iterable[str]) -> None:
         """Have the first texts of an input looked at; what is wrong with them is told with its name, if it has one."""
         if self.look is None:
             return
@@ -141,7 +153,7 @@ class _Job:
         clock = time.perf_counter() - state.tally.seconds
         if state.position is None:
             writer.append(reader.preamble)
-        numbered = enumerate(self._looked_at(piece, reader.blocks(), state), state.batch)
+        numbered = enumerate(self._looked_at(piece, reader, state), state.batch)
         for (done,) in run.crew.veil([Task(block, piece.name, number)] for number, block in numbered):
             # Before anything of the block is kept: the end of a file that was cut short looks like the end of a record.
             reader.check_unchanged()
@@ -162,11 +174,16 @@ class _Job:
 class StreamJob(_Job):
     """Veils one input onto a stream, which takes nothing back, and so leaves nothing behind for a resume."""
 
-    kept = learnt = written = None
+    kept = learnt = None
 
     def __init__(self, plan: Plan, reading: Reading, output: BinaryIO, *, unveiled: bool = False) -> None:
         super().__init__(plan, reading, unveiled=unveiled)
         self._output = output
+        self._digest: str | None = None
+
+    def digest(self) -> str | None:
+        """Return the SHA-256 of what was written, for the report to be known by."""
+        return self._digest
 
     def check(self) -> None:
         """Raise, before any work is done, what is known to be wrong."""
@@ -199,6 +216,7 @@ class StreamJob(_Job):
             raise _bare(state.tally, "what was written is the input itself" if writer.is_released else "")
         writer.release()
         writer.sync()
+        self._digest = writer.digest
         return state.tally
 
     def keep_learnt(self, text: str) -> None:
@@ -232,7 +250,7 @@ class FileJob(_Job):
         self._has_kept = False
         self._learnt: str | None = None
         self._ahead = ReadAhead()
-        self._done = _Done()
+        self._done = DoneInputs()
 
     @property
     def learnt(self) -> Path | None:
@@ -246,10 +264,15 @@ class FileJob(_Job):
         """
         self._learnt = text
 
-    @property
-    def written(self) -> Path | None:
-        """The file that is written, if it is one."""
-        return None if self._destination.is_folder else self._destination.target
+    def digest(self) -> str | list[str]:
+        """Return the SHA-256 of what was written, for the report to be known by.
+
+        Of a folder that of each file, without their names: these are released nowhere but in the folder itself.
+        """
+        target = self._destination.target
+        if not self._destination.is_folder:
+            return digest_of_file(target)
+        return sorted(digest_of_file(target / piece.name) for piece in self._plan.pieces)
 
     @property
     def kept(self) -> Path | None:
@@ -307,7 +330,7 @@ class FileJob(_Job):
 
     def _state(self, veils: Veils) -> Checkpoint:
         """Return where to go on: at the beginning, or where the job was stopped."""
-        self._done = _Done()
+        self._done = DoneInputs()
         names = [(piece.name, piece.format.name) for piece in self._plan.pieces]
         identity = Identity(digest_of(veils.identity()), digest_of(asdict(self._reading)), digest_of(names))
         once = veils.whole.once
@@ -401,7 +424,7 @@ class FileJob(_Job):
                 read, load = [], list[Task]()
                 for piece in some:
                     with self._open(piece) as reader:
-                        blocks = list(self._looked_at(piece, reader.blocks(), state))
+                        blocks = list(self._looked_at(piece, reader, state))
                         reader.check_unchanged()
                         read.append(_Read(piece, (reader.preamble, None), len(blocks)))
                     load += [Task(block, piece.name, number) for number, block in enumerate(blocks)]
@@ -546,28 +569,3 @@ def _bare(tally: Tally, but: str = "") -> InputError:
     return InputError(
         f"none of the {tally.counts.words:,} words was veiled, so {so}: check which columns and words are selected."
     )
-
-
-class _Done:
-    """The digest of the inputs that are done, by their names, sizes and times."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self._is_begun = False
-
-    @property
-    def digest(self) -> str:
-        """The digest of those so far, "" if there are none."""
-        return self._hash.hexdigest() if self._is_begun else ""
-
-    def add(self, piece: Piece, known: os.stat_result | None = None) -> None:
-        """Take in the next, of which the state when it was read may be known."""
-        state = known
-        if state is None:
-            if piece.source is None:
-                return
-            with file_errors("read", piece.source):
-                state = piece.source.stat()
-        told = f"{state.st_size}/{state.st_mtime_ns}/{piece.name}\0"  # no name has a NUL in it
-        self._hash.update(told.encode("utf-8", "surrogateescape"))
-        self._is_begun = True

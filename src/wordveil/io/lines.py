@@ -18,10 +18,11 @@ from wordveil.errors import InputError, OptionError
 from wordveil.files import file_errors
 from wordveil.io.formats import Block, Position, Reader, Reading, Written, changed_since
 from wordveil.io.streams import Source, detect_encoding, peek
+from wordveil.kernels.lines import breaks_of_text, find_lines, line_breaks
 from wordveil.text import Document
 from wordveil.text.flow import Texts
 
-__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextBlock", "TextReader", "ending", "is_text", "line_breaks"]
+__all__ = ["LONGEST", "InLines", "LineReader", "Lines", "TextBlock", "TextReader", "ending"]
 
 LONGEST = 1 << 28  # bytes of one line; more is no text, and would exhaust the memory
 _CHUNK = 1 << 20
@@ -66,6 +67,12 @@ class Lines:
         with file_errors("read", self.name):
             return peek(self._file, count)
 
+    def begin_again(self, preamble: bytes, data: bytes) -> None:
+        """Have what was read behind the preamble be read again."""
+        self._file = self._source.prepend(data)
+        self._digest = hashlib.sha256(preamble)
+        self.offset, self.line = len(preamble), line_breaks(preamble)
+
     def position(self, record: int) -> Position:
         """Return the place behind the last line read, which is also behind this many records."""
         return Position(self.offset, self.line, record, self._digest.hexdigest())
@@ -108,25 +115,31 @@ class Lines:
             data = self._file.read(count)
             if data and not data.endswith(b"\n"):
                 data += self._file.readline(LONGEST + 1)
-        if len(data) > LONGEST or b"\0" in data or not is_text(data):
+        breaks = breaks_of_text(data)
+        if len(data) > LONGEST or breaks is None:
             for line in io.BytesIO(data):
                 self._check(line)
                 self.take(line)
                 self.decode(line)
         else:
-            self.take(data)
+            self.take(data, breaks)
         return data
+
+    def read_without(self, sign: bytes, count: int) -> bytes:
+        """Return some of the next lines, of about so many bytes, none with this sign; the next alone if it has it."""
+        ahead = self.peek(count).partition(sign)[0]
+        return self.read_lines(ahead.rfind(b"\n") + 1) if b"\n" in ahead else self.read()
 
     def read_some(self, count: int) -> bytes:
         """Return some of the next bytes, none at the end; `take` counts those that were used."""
         with file_errors("read", self.name):
             return self._file.read(count)
 
-    def take(self, data: bytes) -> None:
-        """Count bytes as read."""
+    def take(self, data: bytes, breaks: int | None = None) -> None:
+        """Count bytes as read; how many line breaks they have may be known."""
         self._digest.update(data)
         self.offset += len(data)
-        self.line += line_breaks(data) + (bool(data) and not data.endswith(b"\n"))
+        self.line += (line_breaks(data) if breaks is None else breaks) + (bool(data) and not data.endswith(b"\n"))
 
     def decode(self, line: bytes) -> str:
         """Return the line that was read last as text."""
@@ -160,19 +173,6 @@ class Lines:
     def close(self) -> None:
         """Close the file, but not standard input."""
         self._source.close()
-
-
-def is_text(data: bytes) -> bool:
-    """Whether bytes are UTF-8."""
-    try:
-        return data.isascii() or bool(data.decode("utf-8"))
-    except UnicodeDecodeError:
-        return False
-
-
-def line_breaks(data: bytes) -> int:
-    """Count the line breaks of many lines: numpy is several times as fast at it as ``bytes.count``."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
 
 
 def ending(line: str) -> str:
@@ -252,13 +252,7 @@ class TextBlock(Block):
 
     @cached_property
     def _texts(self) -> Texts:
-        signs = np.frombuffer(self._lines, np.uint8)
-        ends = np.flatnonzero(signs == ord("\n"))
-        starts = np.concatenate([[0], ends + 1])
-        ends = ends - (signs[np.maximum(ends - 1, 0)] == ord("\r")) * (ends > starts[:-1])
-        if starts[-1] < len(signs):
-            return Texts(self._lines, starts, np.append(ends, len(signs)))
-        return Texts(self._lines, starts[:-1], ends)
+        return Texts(self._lines, *find_lines(self._lines))
 
     def render_together(self, texts: Texts) -> bytes:
         """Return the new lines, which have what ends them."""
@@ -268,6 +262,10 @@ class TextBlock(Block):
     def records(self) -> list[list[str | Document]]:  # type: ignore[override] # made when it is asked for
         """The lines, one a record."""
         return [[text] for text in self.together()]
+
+    def texts(self) -> Iterator[str | Document]:
+        """Give the lines in order, each decoded when it is asked for."""
+        yield from self._texts
 
     @property
     def has_spans(self) -> bool:

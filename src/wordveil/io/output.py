@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
 import shutil
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wordveil.errors import FileError
-from wordveil.files import Lock, file_errors, name_before, sync_folder
+from wordveil.files import Lock, file_errors, name_before, sync_folder, usual_mode
 from wordveil.io.inputs import Piece, Plan
 from wordveil.io.streams import packer_for
 
@@ -54,15 +55,22 @@ class HeldWriter(Writer):
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream)
         self._waiting: list[bytes] = []
+        self._digest = hashlib.sha256()
         #: Whether what is appended is written.
         self.is_released = False
 
     def append(self, content: bytes) -> None:
         """Take more, and write it if the time has come."""
+        self._digest.update(content)
         if self.is_released:
             super().append(content)
         else:
             self._waiting.append(content)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that was taken."""
+        return self._digest.hexdigest()
 
     def release(self) -> None:
         """Write what waits, and from now on all that comes, at once."""
@@ -106,6 +114,7 @@ class FileWriter(Writer):
         self.sync()
         self.close()
         with file_errors("write", target):
+            self.part.chmod(usual_mode(0o666))
             self.part.replace(target)
             sync_folder(target.parent)
 
@@ -290,12 +299,15 @@ class Destination:
         self.forget()
 
     def begin(self) -> Lock:
-        """Make the unfinished output, if it is not there, and hold it."""
+        """Make the unfinished output, if it is not there, and hold it.
+
+        Only its owner may read it: if it is left and begun anew, whoever has both has two draws of each record.
+        """
         with file_errors("write", self.part):
             if self.is_folder:
-                self.part.mkdir(exist_ok=True)
+                self.part.mkdir(mode=0o700, exist_ok=True)
             else:
-                self.part.touch()
+                self.part.touch(mode=0o600)
         return Lock(self.part)
 
     def finish(self) -> None:
@@ -304,6 +316,7 @@ class Destination:
             with file_errors("write", self.target):
                 for folder, _, _ in os.walk(self.part):
                     sync_folder(Path(folder))
+                self.part.chmod(usual_mode(0o777))
                 self.part.replace(self.target)
                 sync_folder(self.target.parent)
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import platform
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import wordveil
-from wordveil.files import digest_of_file
 from wordveil.guarantee import Notion
 from wordveil.io.checkpoint import Tally
-from wordveil.io.formats import Reading
+from wordveil.io.formats import TABLES, Reading
 from wordveil.io.inputs import Plan
 from wordveil.io.streams import packing_of
 from wordveil.text import Report, Veil
 
-__all__ = ["job_report", "missing_promise", "report_of"]
+__all__ = ["FIRST_LINE", "job_report", "missing_promise", "report_of"]
+
+#: What a report says of a table whose first line is not veiled.
+FIRST_LINE = "The first line of a table is released as it is: it is taken for the names of the columns."
 
 
-def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally, written: Path | None = None) -> dict[str, Any]:
+def job_report(
+    veil: Veil, plan: Plan, reading: Reading, tally: Tally, digest: str | list[str] | None = None
+) -> dict[str, Any]:
     """Return what a job did, what it promises and what it does not protect, as plain values.
 
-    `written`: the file that the report is to be known for, if it is one.
+    `digest`: the SHA-256 of what was released, or of each of its files, without their names, which may be private.
     """
     job = {
         "records": tally.records,
@@ -34,14 +37,15 @@ def job_report(veil: Veil, plan: Plan, reading: Reading, tally: Tally, written: 
         "encoding": reading.encoding if any(piece.format.is_encoded for piece in plan.pieces) else None,
         "left_out": sorted({piece.format.leaves_out for piece in plan.pieces} - {""}),
         "columns": list(reading.columns),
+        "header": reading.header if _has_tables(plan) else None,
         "missing": reading.missing,
         "records_without_a_key": tally.passed,
         "person": reading.person,
         "encoding_errors": reading.encoding_errors,
         "batch_words": reading.batch_words,
-        "output_sha256": None if written is None else digest_of_file(written),
+        "output_sha256": digest,
     }
-    facts = report_of(veil, tally, _not_protected(plan), job)
+    facts = report_of(veil, tally, _not_protected(plan, reading), job)
     return {**facts, "warnings": [*_passed(tally), *facts["warnings"]]}
 
 
@@ -105,10 +109,16 @@ def _policies(facts: dict[str, Any]) -> dict[str, dict[str, int]]:
     }
 
 
-def _not_protected(plan: Plan) -> list[str]:
+def _has_tables(plan: Plan) -> bool:
+    return any(piece.format.name in TABLES for piece in plan.pieces)
+
+
+def _not_protected(plan: Plan, reading: Reading) -> list[str]:
     sentences = ["The number of records and their order are released as they are."]
     if any(piece.format.has_columns for piece in plan.pieces):
         sentences.append("All other columns and keys, and which values are null, are released as they are.")
+    if _has_tables(plan) and reading.header != "no":
+        sentences.append(FIRST_LINE)
     if plan.is_many:
         sentences.append("The names of the files are released as they are.")
     return sentences

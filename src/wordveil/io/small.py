@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from wordveil.io.formats import Position, Reading
 from wordveil.io.inputs import Piece
-from wordveil.io.lines import TextBlock, is_text
+from wordveil.io.lines import TextBlock
 from wordveil.io.streams import begins_plainly
+from wordveil.kernels.lines import breaks_of_text
 from wordveil.text import Counts
 from wordveil.text.flow import Texts
 
@@ -34,8 +35,8 @@ def may_be_plain(piece: Piece, reading: Reading) -> bool:
 class ReadAhead:
     """Small files of plain text that were read when they were looked at: to open each again takes longer than that.
 
-    They are veiled as they were then, and what was known of them is from then, too, so that a resume sees what has
-    changed since. What there was no room for is read when its turn comes.
+    What has changed since, or was given no room, is read when its turn comes. What was known of a file is from when it
+    was read, so that a resume sees what has changed since.
     """
 
     def __init__(self) -> None:
@@ -53,12 +54,23 @@ class ReadAhead:
         return found is not None
 
     def read(self, place: str | Path) -> tuple[bytes, os.stat_result] | None:
-        """Return the same as `read_plain`; what was held is forgotten."""
+        """Return the same as `read_plain` would now; what was held is forgotten."""
         held = self._held.pop(str(place), None)
         if held is None:
             return read_plain(place)
         self._left += len(held[0]) + _BESIDE
-        return held
+        return held if _is_same(place, held[1]) else read_plain(place)
+
+
+def _is_same(place: str | Path, known: os.stat_result) -> bool:
+    try:
+        now = os.stat(place)  # noqa: PTH116 - of many files, and no Path for each
+    except OSError:
+        return False
+    return all(
+        getattr(now, one) == getattr(known, one)
+        for one in ("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev")  # a time may be set back, but not both
+    )
 
 
 def seems_plain(path: str | Path) -> bool:
@@ -90,7 +102,7 @@ def read_plain(path: str | Path) -> tuple[bytes, os.stat_result] | None:
     except OSError:
         return None
     is_whole = len(data) == state.st_size == after.st_size and state.st_mtime_ns == after.st_mtime_ns
-    is_plain = data and is_whole and begins_plainly(data) and b"\0" not in data and is_text(data)
+    is_plain = data and is_whole and begins_plainly(data) and breaks_of_text(data) is not None
     return (data, after) if is_plain else None
 
 

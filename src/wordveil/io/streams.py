@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import gzip
 import io
 import itertools
@@ -180,6 +181,12 @@ class Source:
             decoded = chunks if is_plain else _in_utf8(chunks, encoding, errors, self.name)
             self.file = io.BufferedReader(_Chunks(decoded), _CHUNK)
         return packing
+
+    def prepend(self, data: bytes) -> BinaryIO:
+        """Put what was read back in front of what is left of the input; return where both are read from."""
+        left = iter(functools.partial(self.file.read, _CHUNK), b"")
+        self.file = io.BufferedReader(_Chunks(itertools.chain([data], left)), _CHUNK)
+        return self.file
 
     def _state(self) -> tuple[int, int] | None:
         if self._path is None:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from wordveil.errors import InputError
 from wordveil.io.formats import Block, Position, Reading, Written, check_columns, of_person
-from wordveil.io.lines import LONGEST, InLines, ending, line_breaks
+from wordveil.io.lines import LONGEST, InLines, ending
+from wordveil.kernels.lines import line_breaks
 from wordveil.kernels.native import compiled
 from wordveil.kernels.tables import can_separate, cut_table, ends_in_quotes, quote_cells
 from wordveil.text import Document
@@ -24,6 +25,9 @@ from wordveil.text.flow import Texts
 __all__ = ["CsvReader", "TsvReader"]
 
 _LONGEST_HEADER = 1000  # lines
+_LOOKED_AT = 1 << 16  # bytes of a table without a header, and what is left of the line
+_SINGLY, _AT_ONCE = 100, 1 << 16  # lines of a row that are read singly, and bytes of those behind them
+_TOO_LONG = f"is longer than {LONGEST >> 20} MiB; a quotation mark may not be closed."
 _SEPARATOR_LINE = re.compile(rb'sep=[\x09\x20-\x7e]\r?|"sep=[\x09\x20-\x7e]"\r?', re.IGNORECASE)
 _LONGEST_SEPARATOR_LINE = 9
 _QUOTE, _TWO = '"', '""'
@@ -161,6 +165,9 @@ class TableReader(InLines):
     def _read_preamble(self) -> bytes:
         """Read the header: as many lines as the parser of the rows needs for it, and not one more."""
         header, text = self._lines.mark + self._read_separator(), list[str]()
+        if self._reading.header == "no":
+            self._number_columns(header)
+            return header
         open_readings = set(self.delimiters)
         readings: dict[str, list[str]] = {}
         wanted = set(self._reading.needed)
@@ -184,15 +191,40 @@ class TableReader(InLines):
         if not readings:
             raise InputError(f"the header of {self._lines.name} is malformed; check its quotation marks and line ends.")
         self._delimiter = self._separator(readings)
-        names = self._names = readings[self._delimiter]
+        self._take(readings[self._delimiter])
+        return header
+
+    def _take(self, names: list[str]) -> None:
+        """Take the names of the columns."""
+        self.names = names
         if not self._reading.every_column:
-            check_columns(self._lines.name, self._reading.columns, names, may_be_text=True)
-            check_columns(self._lines.name, self._reading.needed, names, may_be_text=True)
+            may_be_text = self._reading.header != "no"
+            check_columns(self._lines.name, self._reading.columns, names, may_be_text=may_be_text)
+            check_columns(self._lines.name, self._reading.needed, names, may_be_text=may_be_text)
         asked = [names.index(column) for column in self._reading.columns]
         places = sorted(set(asked))
         self._form = Form(self._delimiter, tuple(names), tuple(places), tuple(map(places.index, asked)))
         self._person = None if self._reading.person is None else names.index(self._reading.person)
-        return header
+
+    def _number_columns(self, preamble: bytes) -> None:
+        """Call the columns of a table without a header 1, 2, … after a look at its first records."""
+        text, data = list[str](), b""
+        while len(data) < _LOOKED_AT and (line := self._lines.read()):
+            text.append(self._lines.decode(line))
+            data += line
+        if not any(line.strip("\r\n") for line in text):
+            raise InputError(f"{self._lines.name} has no records.")
+        widths = {one: width for one in self.delimiters if (width := _width(text, one))}
+        several = [one for one in widths if widths[one] > 1]
+        # Texts may all have one comma: if it were taken for a separator, what stands behind it would not be veiled.
+        if not widths or len(several) > 1 or any(_is_prose(text, one) for one in several):
+            raise InputError(
+                f"what separates the fields of {self._lines.name} is not clear from its first records; put a line with "
+                "names before them, or quote fields with a separator in them."
+            )
+        self._delimiter = several[0] if several else next(iter(widths))
+        self._lines.begin_again(preamble, data)
+        self._take([str(number + 1) for number in range(widths[self._delimiter])])
 
     def _read_separator(self) -> bytes:
         """Read the line before the header in which Excel says what separates the fields, if it is there."""
@@ -222,10 +254,7 @@ class TableReader(InLines):
             yield from ahead
             while self._ahead is ahead and (line := self._lines.read()):
                 if self._lines.offset - self._row_begin > LONGEST:
-                    raise InputError(
-                        f"{self._where(self._record + 1)} is longer than {LONGEST >> 20} MiB; a quotation mark may not "
-                        "be closed."
-                    )
+                    raise InputError(f"{self._where(self._record + 1)} {_TOO_LONG}")
                 ahead.append(self._lines.decode(line))
                 yield ahead[-1]
             if self._ahead is ahead:
@@ -234,32 +263,66 @@ class TableReader(InLines):
     def blocks(self) -> Iterator[Block]:
         """Read the rows that are left."""
         while data := self._lines.read_lines(self._reading.batch_bytes):
-            data, block = self._cut(data)
-            yield self._block(*self._rows(data)) if block is None else block
+            data = self._whole(data)
+            yield self._cut(data) or self._block(*self._rows(data))
 
-    def _cut(self, data: bytes) -> tuple[bytes, Block | None]:
-        """Cut the rows of some lines by compiled code, and return them with all of the last row.
+    def _whole(self, data: bytes) -> bytes:
+        """Return some lines with all of their last row, if compiled code can tell where it ends."""
+        native, begin, parts = compiled(), self._lines.offset - len(data), [data]
+        if native is None or not can_separate(self._delimiter):
+            return data
+        is_open, lines, looked_at = ends_in_quotes(native, data, self._delimiter), 0, _SINGLY
+        while is_open:
+            before = self._lines.line
+            if lines >= looked_at:  # if its mark was forgotten, the next one most likely shows that
+                looked_at *= 2
+                self._check_rows(b"".join(parts))
+            try:
+                is_long = lines >= _SINGLY and self._lines.offset - begin < LONGEST - _AT_ONCE
+                more = self._lines.read_without(b'"', _AT_ONCE) if is_long else self._lines.read()
+                self._lines.decode(more)  # which refuses what is no text
+            except InputError:
+                self._check_rows(b"".join(parts))  # a row before is told of first, as without compiled code
+                raise
+            if not more or self._lines.offset - begin > LONGEST:
+                record = self._check_rows(b"".join(parts))
+                wrong = _TOO_LONG if more else "is malformed; check its quotation marks."
+                raise InputError(f"record {record} (up to line {before}) of {self._lines.name} {wrong}")
+            parts.append(more)
+            lines += self._lines.line - before
+            is_open = ends_in_quotes(native, more, self._delimiter, begins_there=True)
+        return b"".join(parts)
 
-        Where this must be left to Python there is no block.
-        """
+    def _check_rows(self, data: bytes) -> int:
+        """Raise what is wrong with a row of some lines but for the last, which goes on; return that one's number."""
+        marked = data.rfind(b'"')  # what comes behind the line of the last mark is all in the last row
+        lines = [line.decode("utf-8") for line in io.BytesIO(data[: data.find(b"\n", marked) + 1 or None])]
+        before = self._first_line, self._parser, self._record
+        self._first_line += self._parser.line_num
+        self._parser = csv.reader(lines, delimiter=self._delimiter, strict=True)
+        try:
+            while True:
+                self._read_row()
+        except InputError:
+            if self._parser.line_num < len(lines):
+                raise
+            return self._record + 1
+        finally:
+            self._first_line, self._parser, self._record = before
+
+    def _cut(self, data: bytes) -> Block | None:
+        """Cut the rows of some lines by compiled code; None where this must be left to Python."""
         native, form = compiled(), self._form
         if native is None or self._person is not None or not can_separate(form.delimiter):
-            return data, None
-        parts, begin = [data], self._lines.offset - len(data)
-        is_open = ends_in_quotes(native, data, form.delimiter)
-        while is_open and self._lines.offset - begin <= LONGEST and (line := self._lines.read()):
-            self._lines.decode(line)  # which refuses what is no text
-            parts.append(line)
-            is_open = ends_in_quotes(native, line, form.delimiter, begins_there=True)
-        data = b"".join(parts)
+            return None
         lines = line_breaks(data) + (not data.endswith(b"\n"))
         found = cut_table(native, data, form.delimiter, form.width, np.array(form.places, dtype=np.int64), lines)
         if found is None:
-            return data, None
+            return None
         rows, count, starts, ends = found
         self._record += count
         self._first_line += lines
-        return data, TableBlock(self._lines.position(self._record), Texts(rows, starts, ends), form)
+        return TableBlock(self._lines.position(self._record), Texts(rows, starts, ends), form)
 
     def _rows(self, data: bytes) -> tuple[list[list[str]], list[str]]:
         """Return the rows of some lines and of what the last row needs of others, and how each ends."""
@@ -292,7 +355,7 @@ class TableReader(InLines):
 
     def _read_row(self) -> list[str]:
         try:
-            fields = next(self._parser)
+            fields = next(self._parser, None)
         except csv.Error:
             fields = None
         if fields is None:
@@ -310,10 +373,10 @@ class TableReader(InLines):
 
     def look(self) -> Iterator[tuple[list[dict[str, str | None]], int]]:
         """Give the rows that are left with all their fields; a name that comes again is numbered."""
-        before = [self._names[:place].count(name) for place, name in enumerate(self._names)]
-        names = [f"{name} ({more + 1})" if more else name for name, more in zip(self._names, before, strict=True)]
+        before = [self.names[:place].count(name) for place, name in enumerate(self.names)]
+        names = [f"{name} ({more + 1})" if more else name for name, more in zip(self.names, before, strict=True)]
         while data := self._lines.read_lines(self._reading.batch_bytes):
-            rows, _ = self._rows(data)
+            rows, _ = self._rows(self._whole(data))
             done = self.bytes_done(self._lines.position(self._record))
             yield [dict(zip(names, row, strict=True)) for row in rows if row], done
 
@@ -344,6 +407,23 @@ def _names(header: Sequence[str], delimiter: str) -> tuple[list[str] | None, boo
     except (csv.Error, StopIteration):
         return None, goes_on
     return names, False
+
+
+def _width(lines: Sequence[str], delimiter: str) -> int:
+    """Return how many fields each of the first records has, 0 if that differs; the last may be cut."""
+    rows, widths = csv.reader(lines, delimiter=delimiter, strict=True), set[int]()
+    try:
+        widths.update(len(row) for row in rows if row)
+    except csv.Error:
+        if rows.line_num < len(lines):
+            return 0
+    return widths.pop() if len(widths) == 1 else 0
+
+
+def _is_prose(lines: Sequence[str], delimiter: str) -> bool:
+    """Whether most fields behind such a sign begin with a space, as the parts of a sentence do."""
+    behind = [field for row in csv.reader(lines, delimiter=delimiter) for field in row[1:]]
+    return 2 * sum(field.startswith(" ") for field in behind) > len(behind)
 
 
 class CsvReader(TableReader):

@@ -54,7 +54,7 @@ class WholeWriter(FileWriter):
         if not self._is_whole:
             whole = before_whole(self.part)
             with file_errors("write", whole), self.part.open("rb") as interim:
-                with open_new(whole) as written:
+                with open_new(whole, 0o600) as written:
                     self._make_whole(interim, written, self._source or target)
                     written.flush()
                     os.fsync(written.fileno())

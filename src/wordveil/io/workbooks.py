@@ -73,7 +73,7 @@ class WorkbookReader(OfficeReader):
                 check_columns(str(path), reading.columns, names)
                 check_columns(str(path), reading.needed, names)
             self._width, self._places = len(names), [names.index(column) for column in reading.columns]
-            self._names = names
+            self.names = names
             self._person = None if reading.person is None else names.index(reading.person)
             self.preamble = (json.dumps(self._sheet.title) + "\n" + json.dumps(header) + "\n").encode()
         except BaseException:
@@ -134,7 +134,7 @@ class WorkbookReader(OfficeReader):
         for block in self.blocks():
             rows = block.rows if isinstance(block, WorkbookBlock) else []
             shown = ([None if cell is None or cell[0] == "formula" else str(cell[1]) for cell in row] for row in rows)
-            yield [dict(zip(self._names, row, strict=True)) for row in shown], self.bytes_done(block.end)
+            yield [dict(zip(self.names, row, strict=True)) for row in shown], self.bytes_done(block.end)
 
     def _text(self, cells: list[Value], place: int) -> str:
         """Return what stands in a cell that will be veiled, or that says whose a row is, whatever kind it is of."""

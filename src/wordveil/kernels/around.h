@@ -39,6 +39,7 @@ typedef struct {
     int64_t reach, steps;    /* up to which level words are drawn from a list; and, if 1, those a step farther by edges */
     double *sums;            /* of the weights of guesses, edges that lead out, and levels, the farthest first */
     const uint64_t *row;     /* of hops to every word, or NULL */
+    const uint8_t *afar;     /* the hops from every word to some that lie far from one another, or NULL */
     int64_t entry[ENTRIES];  /* of the source, where nothing is kept */
     int is_listed;           /* whether what follows is of this source */
     int32_t *queue;          /* the words around the source, level by level */

@@ -30,12 +30,14 @@ def worst_error(dimension: int, longest: float) -> float:
 
 
 def squared_distances(
-    matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]]
+    matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]], least: float = 0.0
 ) -> NDArray[np.float32]:
-    """Return the squared distances from some rows of a matrix to every row, by one product of matrices."""
+    """Return the squared distances, at least `least`, from some rows of a matrix to every row, by one product."""
     rows = matrix[ids] @ matrix.T
     for some in blocks(len(rows), max(1, _TOGETHER // len(matrix))):  # what is worked on stays in the cache
         _expand(rows[some], matrix, squares, ids[some])
+        if least:  # 0 is the least anyway
+            np.maximum(rows[some], np.float32(least), out=rows[some])
     return rows
 
 
@@ -43,17 +45,16 @@ def _expand(
     rows: NDArray[np.float32], matrix: NDArray[np.float32], squares: NDArray[np.float32], ids: NDArray[np.integer[Any]]
 ) -> None:
     """Make squared distances of products."""
-    own = squares[ids][:, None]
+    both = squares[ids][:, None] + squares
     rows *= -2.0
-    rows += squares
-    rows += own
+    rows += both
     # The expanded square loses its digits between (nearly) equal vectors: those few are measured directly. They are
     # taken in blocks, because in a cloud far from the origin they are not few.
-    row, column = np.nonzero(rows < _NEARLY_EQUAL * (own + squares))
+    both *= np.float32(_NEARLY_EQUAL)
+    row, column = np.nonzero(rows < both)
     for part in blocks(len(row), max(1, _ENTRIES // matrix.shape[1])):
         exact = matrix[ids[row[part]]].astype(np.float64) - matrix[column[part]]
         rows[row[part], column[part]] = np.einsum("ij,ij->i", exact, exact)
-    np.maximum(rows, 0.0, out=rows)
 
 
 def straight_distances(

@@ -2,7 +2,8 @@
 
    Included once for each kind, with LANES (floats in a vector), VECTORS (vectors of sources in a strip), TARGET (the
    compiler's name of the kind), ROOTS (square roots of a vector), LESS (a bit for each lane of one that is less than that of
-   another) and NAME (a suffix for what is defined here).
+   another), LESS_WIDE (the same of doubles), LIST (writes the numbers of the set bits of a mask) and NAME (a suffix for what is
+   defined here).
 
    A *strip* is LANES*VECTORS sources, stored with the coordinates outside and the sources inside, so that one vector
    operation serves LANES of them. A tile is a block of BLOCK words against a strip: the products of ROWS words with the
@@ -13,7 +14,9 @@
 typedef float NAME(floats) __attribute__((vector_size(4 * LANES)));
 typedef int32_t NAME(ints) __attribute__((vector_size(4 * LANES)));
 typedef uint32_t NAME(bits) __attribute__((vector_size(4 * LANES)));
+typedef double NAME(doubles) __attribute__((vector_size(4 * LANES)));
 #define FLOATS NAME(floats)
+#define DOUBLES NAME(doubles)
 #define INTS NAME(ints)
 #define BITS NAME(bits)
 
@@ -286,11 +289,27 @@ TARGET static int NAME(pick)(const Cloud *cloud, const int64_t *ids, const int64
     return 1;
 }
 
+#define NUMBER float
+#define NUMBERS FLOATS
+#define EACH LANES
+#define BELOW LESS
+#define FETCH NAME(fetch)
+#define BEST NAME(best)
+#include "nearest.h"
+
+/* For products of which single precision would keep no digit. */
+#define NUMBER double
+#define NUMBERS DOUBLES
+#define EACH (LANES / 2)
+#define BELOW LESS_WIDE
+#define FETCH NAME(fetch_wide)
+#define BEST NAME(best_wide)
 #include "nearest.h"
 #include "rays.h"
 
 #undef STRIP
 #undef FLOATS
+#undef DOUBLES
 #undef INTS
 #undef BITS
 #undef LANES
@@ -298,4 +317,6 @@ TARGET static int NAME(pick)(const Cloud *cloud, const int64_t *ids, const int64
 #undef TARGET
 #undef ROOTS
 #undef LESS
+#undef LESS_WIDE
+#undef LIST
 #undef NAME

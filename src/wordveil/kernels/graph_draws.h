@@ -6,7 +6,7 @@
 #include "random_bits.h"
 
 #define LARGER 4   /* times as many words are listed after so many attempts in vain: as in hops.py */
-#define PATIENCE 4 /* blocks, after the first attempt */
+#define PATIENCE 4 /* blocks, after the first attempt; then four times as many, and so on */
 #define SEVERAL (TOGETHER * QUARTERS)
 
 /* An attempt that does not end in a word that is listed. */
@@ -15,6 +15,7 @@ typedef struct {
     double aim;
     uint64_t bits;
     int32_t guess; /* or -1 where it is about an edge */
+    int is_far;    /* whether it is known that the guess is too far */
 } Try;
 
 /* Where words go: those of draws that follow one another have places of their own. */
@@ -52,16 +53,22 @@ static int64_t step_out(Around *around, uint64_t bits)
     return one_of(bits * (uint64_t)count, touches(around, word, around->reach)) == 0 ? word : -1;
 }
 
-/* A guess, if it may be drawn and lies where its aim has it; or -1. */
-static int64_t take_guess(Around *around, int32_t guess, double aim)
+/* How many hops away a guess may be by its aim. */
+static inline int64_t most_of(const Around *around, double aim)
 {
     const double words = (double)around->graph->words;
     int64_t most = around->reach + around->steps + 1;
-    if (around->blocked && around->blocked[guess])
-        return -1;
     while (most + 1 < around->hops && words * around->weights[most + 1] > aim)
         most++;
-    return is_beyond(around, guess, most) ? guess : -1;
+    return most;
+}
+
+/* A guess, if it may be drawn and lies where its aim has it; or -1. */
+static int64_t take_guess(Around *around, int32_t guess, double aim)
+{
+    if (around->blocked && around->blocked[guess])
+        return -1;
+    return is_beyond(around, guess, most_of(around, aim)) ? guess : -1;
 }
 
 /* What an attempt is about: guesses (0), edges that lead out (1), or a level, the farthest first. */
@@ -88,7 +95,7 @@ static inline int64_t attempt(const Around *around, double uniform, uint64_t bit
         put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
         return noted;
     }
-    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words)};
+    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words), 0};
     return noted + 1;
 }
 
@@ -101,13 +108,18 @@ static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
         if (tries[one].guess >= 0) {
             __builtin_prefetch(around->row ? (const void *)(around->row + PLANES * (tries[one].guess >> 6))
                                            : (const void *)(around->graph->indptr + tries[one].guess));
+            if (around->afar && !around->row)
+                __builtin_prefetch(around->afar + AFAR * (int64_t)tries[one].guess);
         }
     for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0 && !around->row)
-            fetch_edges(around->graph, tries[one].guess);
+        if (tries[one].guess >= 0 && !around->row) {
+            tries[one].is_far = around->afar && is_far(around, tries[one].guess, most_of(around, tries[one].aim));
+            if (!tries[one].is_far)
+                fetch_edges(around->graph, tries[one].guess);
+        }
     for (int64_t one = 0; one < noted; one++) {
         const Try this = tries[one];
-        const int64_t word = this.guess < 0 ? step_out(around, this.bits) : take_guess(around, this.guess, this.aim);
+        const int64_t word = this.is_far ? -1 : this.guess < 0 ? step_out(around, this.bits) : take_guess(around, this.guess, this.aim);
         if (word >= 0)
             put_out(out, this.draw, word);
         else
@@ -123,9 +135,11 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
     Blocks blocks;
     Try tries[TOGETHER];
     int64_t ball = around->ball;
+    uint64_t patience = PATIENCE;
     for (uint64_t counter = 1; left; counter++) {
         int64_t still = 0;
-        if (counter > 1 && counter % PATIENCE == 1 && (ball == around->ball || ball < around->graph->words)) {
+        if (counter > patience && (ball == around->ball || ball < around->graph->words)) {
+            patience *= LARGER;
             reach_to(around, ball *= LARGER, draws);
             if (!(around->sums[around->reach + 2] > 0.0))
                 return 0;
@@ -172,9 +186,10 @@ static inline void foresee_sources(const Around *around, const int64_t *sources,
     }
 }
 
-/* The draws of source s are those from starts[s] to starts[s+1]. Returns 1, or -1 where all words are blocked. */
+/* The draws of source s are those from starts[s] to starts[s+1]. Returns 1, or 0 where there is no memory, or -1 where all
+   words are blocked. */
 static int draw_all(Around *around, const Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts,
-                    int64_t *waiting, const Out *out)
+                    int64_t *waiting, Window *window, const Out *out)
 {
     Firsts firsts = {.end = -1};
     Try tries[SEVERAL];
@@ -182,12 +197,16 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
     for (int64_t source = 0; source < count; source++) {
         const int64_t end = starts[source + 1];
         int64_t draw = starts[source], left = 0;
+        const uint64_t *row = NULL;
+        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, sources, source, count)))
+            return 0;
         if (draw == end)
             continue;
         foresee_sources(around, sources + source, count - source);
         /* What a draw with a key of its own becomes does not depend on others. */
         const int64_t draws = stream->one_key ? end - draw : 1;
         begin_source(around, (int32_t)sources[source], draws);
+        around->row = row ? row : around->row;
         if (!(around->sums[around->reach + 2] > 0.0))
             return -1;
         while (draw < end) {
@@ -241,10 +260,11 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
 
 /* Returns 1, or 0 where there is no memory, or -1 where all words are blocked. What a thread works with may outlive the
    call: to begin with new memory each time takes longer than many draws. */
-static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights, int64_t hops,
-                       Stream *stream, const int64_t *sources, int64_t count, const int64_t *starts, const Out *out,
-                       uint64_t *scratch)
+static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights,
+                       int64_t hops, Stream *stream, const int64_t *sources, int64_t count,
+                       const int64_t *starts, const uint8_t *wants, const uint8_t *afar, const Out *out, uint64_t *scratch)
 {
+    Window window = {.wants = wants};
     const int64_t size = lay_out(NULL, graph->words);
     uint64_t *begin = scratch ? scratch : calloc((size_t)size, 8);
     int64_t *waiting = malloc(sizeof(int64_t) * (size_t)(starts[count] - starts[0] + 1));
@@ -259,13 +279,15 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
         around->kept = kept;
         around->blocked = blocked;
         around->weights = weights;
+        around->afar = afar;
         around->hops = hops;
         around->ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
-        done = draw_all(around, stream, sources, count, starts, waiting, out);
+        done = draw_all(around, stream, sources, count, starts, waiting, &window, out);
     }
     if (!scratch)
         free(begin);
     free(waiting);
+    free(window.memory);
     return done;
 }
 
@@ -311,7 +333,7 @@ static PyObject *keep_rows(PyObject *self, PyObject *args)
         all_below(sources, count, graph.words) && read_kept(&buffers, kept_of, &graph, &kept)) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
-        done = find_rows(&graph, sources, count, &kept);
+        done = find_and_keep(&graph, sources, count, &kept);
         Py_END_ALLOW_THREADS;
         result = answer(done);
     }
@@ -378,20 +400,20 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *graph_of, *blocked_of, *weights_of, *sources_of, *starts_of, *keys_of, *out_of;
-    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None;
+    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None, *wants_of = Py_None, *afar_of = Py_None;
     uint64_t *scratch = NULL;
     long long hops, count, draws, whole = 0;
     unsigned long long first;
     Stream stream;
-    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOL", &graph_of, &blocked_of, &weights_of, &hops, &sources_of, &count,
-                          &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of,
-                          &scratch_of, &places_of, &whole))
+    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOLOO", &graph_of, &blocked_of, &weights_of, &hops, &sources_of,
+                          &count, &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of,
+                          &scratch_of, &places_of, &whole, &wants_of, &afar_of))
         return NULL;
     stream.first = first;
     Buffers buffers = {.count = 0};
     Graph graph;
     Kept kept = {.size = 0};
-    const uint8_t *blocked = NULL;
+    const uint8_t *blocked = NULL, *wants = NULL, *afar = NULL;
     const double *weights;
     const int64_t *sources, *starts;
     Out out = {.places = NULL};
@@ -401,6 +423,8 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
     else if (read_graph(&buffers, graph_of, &graph) &&
              (blocked_of == Py_None || (blocked = memory(&buffers, blocked_of, graph.words, 1, 0))) &&
              (weights = memory(&buffers, weights_of, hops, 8, 0)) &&
+             (afar_of == Py_None || (afar = memory(&buffers, afar_of, product(graph.words, AFAR), 1, 0))) &&
+             (wants_of == Py_None || (wants = memory(&buffers, wants_of, count, 1, 0))) &&
              (sources = memory(&buffers, sources_of, count, 8, 0)) &&
              (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
              (stream.keys = memory(&buffers, keys_of, stream.one_key ? 8 : product(draws, 8), 4, 0)) &&
@@ -413,8 +437,8 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
               (scratch = memory(&buffers, scratch_of, lay_out(NULL, graph.words), 8, 1)))) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
-        done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts, &out,
-                           scratch);
+        done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts,
+                           wants, afar, &out, scratch);
         Py_END_ALLOW_THREADS;
         if (done < 0)
             PyErr_SetString(PyExc_ValueError, "every word of the graph is blocked");

@@ -7,6 +7,7 @@ compiler. What is remembered saves time and nothing else.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -21,8 +22,14 @@ __all__ = ["Grouped", "HopDraws"]
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
 _FOR_ROWS = 0.6  # of what is remembered, at most
-_LARGE, _MANY, _FEW = 100_000, 256, 128  # words, and rows that are found together: as in hop_rows.h
-_PASSES = 11  # over all edges, about, is what that takes
+_PLANES, _LANE, _HELD_EACH, _HELD = 3, 64, 48, 200 << 20  # as in hop_rows.h
+_AFAR = 8  # as in hop_tests.h
+_WIDE = 32  # hops between words, about, from which on they differ much as seen from afar
+_AFAR_EARNS = 4  # times as many edges as they take to see are looked at for guesses before words are seen from afar
+# What it must spare to find rows together, in passes over all edges. A large graph fits into no cache, nor do its rows:
+# and at a price of 24 they took more than they spared (GloVe, 400,000 words, a million draws).
+_PASSES, _PASSES_IF_LARGE, _LARGE = 8, 400, 100_000
+_TRIED = 1 << 12  # draws that show what guesses take
 _WORTH_A_THREAD = 1 << 14  # draws
 _SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 
@@ -66,7 +73,7 @@ class HopDraws:
     graph : tuple
         The rows of the graph, as compiled code takes them.
     weights : array of float64
-        Of a word at each number of hops.
+        The weight of a word at each number of hops.
     is_blocked : array of bool, optional
         Which words are never drawn.
     remembered : int
@@ -90,7 +97,9 @@ class HopDraws:
         # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time:
         # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
-        self._rows = int(_FOR_ROWS * len(room)) // (4 * (graph[2] // 64 + 1))  # that may still be kept
+        self._rows = int(_FOR_ROWS * len(room)) // (_PLANES * (graph[2] // 64 + 1))  # that may still be kept
+        self._spent = self._drawn = 0  # edges looked at for guesses of words that have no row, and draws of them
+        self._afar: NDArray[np.uint8] | None = None
         self._keeps = threading.Lock()
         renew_after_fork(self)
 
@@ -99,7 +108,8 @@ class HopDraws:
         self._keeps = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return HopDraws, (self._graph, self._weights, self._blocked)  # what is remembered is for this process
+        # what is remembered is for this process
+        return HopDraws, (self._graph, self._weights, self._blocked)
 
     def draw(
         self,
@@ -113,7 +123,7 @@ class HopDraws:
         sources, starts, keys = plain(sources, np.int64), plain(starts, np.int64), plain(keys, np.uint32)
         one_key, found = keys.ndim == 1, np.empty(int(starts[-1]), dtype=np.int64)
 
-        def search(part: slice) -> None:
+        def search(part: slice, wants: NDArray[np.bool_] | None = None) -> None:
             try:
                 scratch = self._scratch.pop()
             except IndexError:
@@ -124,27 +134,83 @@ class HopDraws:
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
                 keys if one_key else keys[own], one_key, own.start, own.stop - own.start,
                 found[own] if places is None else found, self._kept, scratch,
-                None if places is None else places[own], len(found),
+                None if places is None else places[own], len(found), None if wants is None else wants[part], self._afar,
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure
 
-        run(search, shares(starts, _WORTH_A_THREAD), uses_blas=False)
-        # Two threads at it would find the same rows, and keep them twice.
-        if len(found) >= _WORTH_A_THREAD and self._keeps.acquire(blocking=False):
-            try:
-                self._keep_rows(native)
-            finally:
-                self._keeps.release()
+        if len(found) < _WORTH_A_THREAD:
+            search(slice(0, len(sources)))
+            return found
+        end = len(sources)
+        if not self._drawn:  # the last words first: they show what guesses take
+            end = int(np.searchsorted(starts, len(found) - _TRIED))
+            self._watch(sources[end:], starts[end:], lambda: search(slice(end, len(sources))))
+        each = self._spent / max(1, self._drawn)
+        is_wide = len(self._weights) > _WIDE
+        if is_wide and self._afar is None and self._spent + each * len(found) >= _AFAR_EARNS * _AFAR * self._graph[3]:
+            self._afar = self._seen_from_afar(native)
+        begins = starts[: end + 1]
+        wants = self._want_rows(native, sources[:end], np.diff(begins))
+        alone = np.ones(end, dtype=np.bool_) if wants is None else ~wants
+        parts = shares(begins, _WORTH_A_THREAD)
+        self._watch(sources[:end], begins, lambda: run(lambda part: search(part, wants), parts, uses_blas=False), alone)
         return found
 
-    def _keep_rows(self, native: ModuleType) -> None:
-        """Find the hops to every word from those words on whose guesses as much was spent as that takes."""
-        entries, together = self._kept[0], _MANY if self._graph[2] < _LARGE else _FEW
-        worth = _PASSES * self._graph[3] // together
-        busy = np.flatnonzero((entries[:, _SPENT] >= worth) & (entries[:, _ROW] == 0))
-        if len(busy) < together // 2:
-            return
-        busy = busy[np.argsort(-entries[busy, _SPENT], kind="stable")]
-        rows = min(len(busy), max(0, self._rows)) // together * together or min(len(busy), max(0, self._rows))
-        self._rows -= rows
-        native.keep_rows(self._graph, busy[:rows], rows, self._kept)
+    def _watch(
+        self, sources: Ints, starts: Ints, work: Callable[[], object], alone: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Do the work, and note what guesses of words that have no row took."""
+        entries = self._kept[0]
+        alone = (entries[sources, _ROW] == 0) & (True if alone is None else alone)
+        before = int(entries[sources[alone], _SPENT].sum())
+        work()
+        self._spent += int(entries[sources[alone], _SPENT].sum()) - before
+        self._drawn += int(np.diff(starts)[alone].sum())
+
+    def _want_rows(self, native: ModuleType, sources: Ints, counts: Ints) -> NDArray[np.bool_] | None:
+        """Find the hops to every word from the words whose guesses would take longer, and keep what there is room for.
+
+        Return for which of the sources they are worth finding again, for these draws alone.
+        """
+        entries = self._kept[0]
+        expected = np.zeros(len(entries))
+        expected[sources] = counts * (self._spent / max(1, self._drawn))
+        work = np.where(entries[:, _ROW] == 0, entries[:, _SPENT] + expected, 0.0)
+        # Two threads at it would find the same rows, and keep them twice.
+        if self._keeps.acquire(blocking=False):
+            try:
+                busy = self._worthwhile(work)[: self._rows]
+                self._rows -= len(busy)
+                if len(busy):
+                    native.keep_rows(self._graph, busy, len(busy), self._kept)
+            finally:
+                self._keeps.release()
+        expected[entries[:, _ROW] != 0] = 0.0
+        wants = np.zeros(len(entries), dtype=np.bool_)
+        wants[self._worthwhile(expected)] = True
+        return wants[sources] if wants.any() else None
+
+    def _seen_from_afar(self, native: ModuleType) -> NDArray[np.uint8]:
+        """Return the hops from each word to a few words that lie far from one another; more than 255 count as 255."""
+        words, row = self._graph[2], np.empty((1, self._graph[2]), dtype=np.int16)
+        seen, nearest, place = np.empty((words, _AFAR), dtype=np.uint8), np.full(words, 255, dtype=np.uint8), 0
+        for one in range(_AFAR):
+            try:
+                native.all_hops(self._graph, np.array([place]), 1, row)
+            except OverflowError:  # more hops than 16 bits can count
+                return np.zeros_like(seen)  # from which no word is told to be far
+            seen[:, one] = np.minimum(row[0].view(np.uint16), 255)
+            np.minimum(nearest, seen[:, one], out=nearest)
+            place = int(nearest.argmax())
+        return seen
+
+    def _worthwhile(self, work: NDArray[np.float64]) -> Ints:
+        """Return the words from which it takes less than this work to find all hops, most work first."""
+        words, edges = self._graph[2:]
+        price = edges * (_PASSES if words < _LARGE else _PASSES_IF_LARGE)
+        together = _LANE * (8 if _HELD_EACH * 8 * words <= _HELD else 4)
+        busy = np.flatnonzero(work * together >= price)
+        busy = busy[np.argsort(-work[busy], kind="stable")]
+        # A few searches take as long as all that go on together.
+        groups = np.add.reduceat(work[busy], np.arange(0, len(busy), together)) if len(busy) else np.empty(0)
+        return busy[: together * int((groups >= price).sum())]

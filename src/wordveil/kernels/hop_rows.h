@@ -1,12 +1,12 @@
-/* The hops from many words to every word, found together and kept. Included by graph_draws.h. */
+/* The hops from many words to every word, found together. Included by graph_draws.h. */
 
-#define PLANES 4 /* bits of a number of hops: what does not fit counts as the largest */
-#define FARTHEST ((1 << PLANES) - 1)
-#define LANE 64      /* searches that go on together, */
-#define MANY_LANES 4 /* and so many times as many where what they hold of all words fits into a cache, */
-#define FEW_LANES 2
-#define LARGE 100000 /* as it does of fewer words: as in hop_draws.py */
-#define SPARSE 8     /* times as many words as were just reached: then these tell their neighbours, which do not ask */
+#define PLANES 3 /* bits of a number of hops, which say how many hops beyond the nearest that is told apart: */
+#define NEAREST 2 /* so many, or fewer, are 0, */
+#define LAST ((1 << PLANES) - 1) /* and so many more, or farther, are this */
+#define LANE 64   /* searches that go on together, */
+#define LANES_MOST 8 /* and so many times as many, or half of that where what they hold of all words would be more than: */
+#define HELD ((int64_t)200 << 20) /* bytes; as in hop_draws.py */
+#define SPARSE 8  /* times as many words as were just reached: then these tell their neighbours, which do not ask */
 
 static inline int64_t row_size(const Graph *graph)
 {
@@ -24,7 +24,7 @@ static inline int64_t hops_in(const uint64_t *row, int32_t word)
 }
 
 /* Turn 64 rows of 64 bits into columns: halves change places, then quarters of halves, and so on. */
-static void turn_bits(uint64_t bits[64])
+static inline __attribute__((always_inline)) void turn_bits(uint64_t bits[64])
 {
     uint64_t mask = 0xffffffff;
     for (int width = 32; width; width >>= 1, mask ^= mask << width)
@@ -36,101 +36,124 @@ static void turn_bits(uint64_t bits[64])
             }
 }
 
-/* Search from some words, 64 in a lane; `memory` holds as many numbers as it takes, and the rows go to `out`. Whether a word
-   has been reached is a bit for each search, so that one pass over the edges moves all of them a hop further. */
-static inline __attribute__((always_inline)) void search_lanes(const Graph *graph, const int64_t *sources, int64_t count,
-                                                               const int lanes, uint64_t *memory, uint64_t **out)
+/* Where the bits of hops begin in the memory of searches: what stands before them has room for all rows. */
+static inline int64_t planes_at(const Graph *graph, int lanes)
 {
-    const int32_t *indptr = graph->indptr, *indices = graph->indices;
-    const int64_t words = graph->words, size = words * lanes;
-    uint64_t *shell = memory, *next = shell + size, *unseen = next + size, *planes = unseen + size;
-    int64_t full = count; /* words with anything in the shell */
-    memset(shell, 0, 8 * (size_t)size);
-    memset(unseen, 0xff, 8 * (size_t)size);
-    memset(planes, 0, 8 * (size_t)(PLANES * size));
-    for (int64_t source = 0; source < count; source++) {
-        const int64_t at = sources[source] * lanes + source / 64;
-        shell[at] |= (uint64_t)1 << (source % 64);
-        unseen[at] &= ~((uint64_t)1 << (source % 64));
+    return 3 * lanes * (graph->words + 64);
+}
+
+#if defined(__x86_64__)
+#define LANES 8
+#define TARGET __attribute__((target("avx512f")))
+#define NAME(what) what##_8_avx512
+#include "hop_searches.h"
+
+#define LANES 4
+#define TARGET __attribute__((target("avx512f")))
+#define NAME(what) what##_4_avx512
+#include "hop_searches.h"
+
+#define LANES 8
+#define TARGET __attribute__((target("avx2")))
+#define NAME(what) what##_8_avx2
+#include "hop_searches.h"
+
+#define LANES 4
+#define TARGET __attribute__((target("avx2")))
+#define NAME(what) what##_4_avx2
+#include "hop_searches.h"
+#endif
+
+#define LANES 8
+#define TARGET 
+#define NAME(what) what##_8_plain
+#include "hop_searches.h"
+
+#define LANES 4
+#define TARGET 
+#define NAME(what) what##_4_plain
+#include "hop_searches.h"
+
+/* How many lanes go on together for so many searches: fewer where that would take too much memory. */
+static int lanes_for(const Graph *graph, int64_t count)
+{
+    return count <= 4 * LANE || (3 + PLANES) * 8 * 8 * graph->words > HELD ? 4 : 8;
+}
+
+/* The memory that searches of so many lanes take; NULL where there is none. */
+static uint64_t *memory_of_searches(const Graph *graph, int lanes)
+{
+    void *memory = NULL;
+    const size_t size = sizeof(uint64_t) * (size_t)(3 + PLANES) * (size_t)lanes * (size_t)(graph->words + 64);
+    if (posix_memalign(&memory, 1 << 21, size))
+        return NULL;
+#ifdef MADV_HUGEPAGE
+    (void)madvise(memory, size, MADV_HUGEPAGE); /* every edge leads to another page */
+#endif
+    return memory;
+}
+
+/* Search from some words, no more than 64 in each lane; the rows go to `out`. */
+static void find_rows(const Graph *graph, const int64_t *sources, int64_t count, int lanes, uint64_t *memory, uint64_t **out)
+{
+#if defined(__x86_64__)
+    if (runs_here("avx512"))
+        (lanes == 8 ? rows_8_avx512 : rows_4_avx512)(graph, sources, count, memory, out);
+    else if (runs_here("avx2"))
+        (lanes == 8 ? rows_8_avx2 : rows_4_avx2)(graph, sources, count, memory, out);
+    else
+#endif
+        (lanes == 8 ? rows_8_plain : rows_4_plain)(graph, sources, count, memory, out);
+}
+
+/* The rows of some sources that follow one another, found as they come and forgotten: there is no room to keep them. */
+typedef struct {
+    const uint8_t *wants; /* which sources have one, or NULL */
+    int64_t taken, count;
+    int lanes;
+    uint64_t *memory, *rows[LANE * LANES_MOST];
+} Window;
+
+/* The row of a source that has one. Rows are found of many sources to come at once. NULL where there is no memory. */
+static const uint64_t *next_row(Window *window, const Graph *graph, const int64_t *sources, int64_t source, int64_t count)
+{
+    int64_t chosen[LANE * LANES_MOST], left = 0;
+    if (window->taken < window->count)
+        return window->rows[window->taken++];
+    for (int64_t one = source; one < count; one++)
+        left += window->wants[one] != 0;
+    if (!window->memory) {
+        window->lanes = lanes_for(graph, left);
+        window->memory = memory_of_searches(graph, window->lanes);
+        if (!window->memory)
+            return NULL;
     }
-    for (int hop = 1; full && hop <= FARTHEST; hop++) {
-        const int is_sparse = full * SPARSE < words;
-        if (is_sparse)
-            memset(next, 0, 8 * (size_t)size);
-        for (int64_t word = 0; is_sparse && word < words; word++) {
-            const uint64_t *here = shell + word * lanes;
-            uint64_t any = 0;
-            for (int lane = 0; lane < lanes; lane++)
-                any |= here[lane];
-            for (int32_t edge = indptr[word]; any && edge < indptr[word + 1]; edge++) {
-                uint64_t *other = next + (int64_t)indices[edge] * lanes;
-                for (int lane = 0; lane < lanes; lane++)
-                    other[lane] |= here[lane];
-            }
+    window->taken = window->count = 0;
+    for (; source < count && window->count < LANE * window->lanes; source++)
+        if (window->wants[source]) {
+            /* in place of what the searches need no more */
+            window->rows[window->count] = window->memory + window->count * row_size(graph);
+            chosen[window->count++] = sources[source];
         }
-        full = 0;
-        for (int64_t word = 0; word < words; word++) {
-            uint64_t reached[MANY_LANES] = {0}, missing = 0, *here = unseen + word * lanes, *own = planes + word * PLANES * lanes;
-            for (int lane = 0; lane < lanes; lane++)
-                missing |= here[lane];
-            uint64_t found = 0;
-            if (missing) {
-                const int32_t stop = is_sparse ? 0 : indptr[word + 1];
-                for (int lane = 0; is_sparse && lane < lanes; lane++)
-                    reached[lane] = next[word * lanes + lane];
-                for (int32_t edge = indptr[word]; edge < stop; edge++) {
-                    const uint64_t *other = shell + (int64_t)indices[edge] * lanes;
-                    for (int lane = 0; lane < lanes; lane++)
-                        reached[lane] |= other[lane];
-                }
-                for (int lane = 0; lane < lanes; lane++) {
-                    reached[lane] = hop == FARTHEST ? here[lane] : reached[lane] & here[lane];
-                    here[lane] &= ~reached[lane];
-                    found |= reached[lane];
-                }
-                for (int plane = 0; plane < PLANES; plane++)
-                    if (hop >> plane & 1)
-                        for (int lane = 0; lane < lanes; lane++)
-                            own[plane * lanes + lane] |= reached[lane];
-            }
-            for (int lane = 0; lane < lanes; lane++)
-                next[word * lanes + lane] = reached[lane];
-            full += found != 0;
-        }
-        uint64_t *swap = shell;
-        shell = next;
-        next = swap;
-    }
-    for (int64_t first = 0; first < words; first += 64)
-        for (int64_t lane = 0; 64 * lane < count; lane++)
-            for (int plane = 0; plane < PLANES; plane++) {
-                uint64_t bits[64] = {0};
-                for (int64_t word = first; word < words && word < first + 64; word++)
-                    bits[word - first] = planes[(word * PLANES + plane) * lanes + lane];
-                turn_bits(bits);
-                for (int64_t source = 64 * lane; source < count && source < 64 * lane + 64; source++)
-                    out[source][PLANES * (first / 64) + plane] = bits[source % 64];
-            }
+    find_rows(graph, chosen, window->count, window->lanes, window->memory, window->rows);
+    return window->rows[window->taken++];
 }
 
 /* Find the hops from some words to every word, and keep them, as far as there is room. Returns 0 where there is no memory. */
-static int find_rows(const Graph *graph, const int64_t *sources, int64_t count, const Kept *kept)
+static int find_and_keep(const Graph *graph, const int64_t *sources, int64_t count, const Kept *kept)
 {
-    const int lanes = graph->words < LARGE ? MANY_LANES : FEW_LANES;
-    uint64_t *memory = malloc(sizeof(uint64_t) * (size_t)((3 + PLANES) * lanes * (graph->words + 1)));
+    const int lanes = lanes_for(graph, count);
+    uint64_t *memory = memory_of_searches(graph, lanes);
     int has_room = memory != NULL;
     while (has_room && count) {
-        uint64_t *rows[LANE * MANY_LANES];
-        int64_t places[LANE * MANY_LANES], some = 0;
+        uint64_t *rows[LANE * LANES_MOST];
+        int64_t places[LANE * LANES_MOST], some = 0;
         while (some < count && some < LANE * lanes && has_room) {
             rows[some] = room_for(kept, 8 * row_size(graph), places + some);
             has_room = rows[some] != NULL;
             some += has_room;
         }
-        if (lanes == MANY_LANES)
-            search_lanes(graph, sources, some, MANY_LANES, memory, rows);
-        else
-            search_lanes(graph, sources, some, FEW_LANES, memory, rows);
+        find_rows(graph, sources, some, lanes, memory, rows);
         for (int64_t one = 0; one < some; one++)
             __atomic_store_n(kept->entries + ENTRIES * sources[one] + ROW, places[one], __ATOMIC_RELEASE);
         sources += some;

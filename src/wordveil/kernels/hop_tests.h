@@ -1,5 +1,6 @@
 /* Whether a word lies so many hops from a source: each test looks only as far as it must. Included by graph_draws.h. */
 
+#define AFAR 8 /* words that the others are seen from: as in hop_draws.py */
 #define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
 #define EAGER 2           /* times as long as to search an edge takes to list one */
 #define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
@@ -100,17 +101,39 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
         return 1;
     int found = is_joined(around, word, most - around->radius, &patience);
     around->spent += EDGES_TRIED - patience;
+    if (!found && patience <= 0) {
+        const int64_t before = around->spent;
+        found = is_met(around, word, most);
+        note_spent(around, around->spent > before ? around->spent - before : 0);
+    }
     note_spent(around, EDGES_TRIED - patience);
-    return found || (patience <= 0 && is_met(around, word, most));
+    return found;
+}
+
+/* Whether a word is farther than so many hops, seen from others: the hops from there to both differ by no more than those
+   between the two. */
+static inline int is_far(const Around *around, int32_t word, int64_t most)
+{
+    const uint8_t *here = around->afar + (int64_t)AFAR * around->source, *there = around->afar + (int64_t)AFAR * word;
+    int apart = 0;
+    for (int one = 0; one < AFAR; one++) {
+        const int difference = (int)here[one] - (int)there[one], size = difference < 0 ? -difference : difference;
+        apart = size > apart ? size : apart;
+    }
+    return apart > most;
 }
 
 /* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away. */
 static int is_beyond(Around *around, int32_t word, int64_t most)
 {
     const int64_t least = around->reach + around->steps + 1;
-    if (around->row && most < FARTHEST) {
-        const int64_t hops = hops_in(around->row, word);
-        return hops >= least && hops <= most;
+    if (around->row) {
+        const int64_t hops = hops_in(around->row, word), low = hops ? NEAREST + hops : 0;
+        const int64_t high = hops < LAST ? NEAREST + hops : around->hops - 1;
+        if (low >= least && high <= most)
+            return 1;
+        if (high < least || low > most)
+            return 0;
     }
     return is_listed_between(around, word, least, most);
 }

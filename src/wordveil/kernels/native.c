@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #define BLOCK 64 /* words whose weights are added up together */
 #define ROWS 4   /* of them, how many are in registers at once */
@@ -27,6 +30,10 @@ typedef struct {
 #define TARGET __attribute__((target("avx512f,fma")))
 #define ROOTS(x) ((NAME(floats))_mm512_sqrt_ps((__m512)(x)))
 #define LESS(x, y) ((unsigned)_mm512_cmp_ps_mask((__m512)(x), (__m512)(y), _CMP_LT_OQ))
+#define LESS_WIDE(x, y) ((unsigned)_mm512_cmp_pd_mask((__m512d)(x), (__m512d)(y), _CMP_LT_OQ))
+#define LIST(bits, first, out)                                                                                             \
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32((__mmask16)(bits), _mm512_add_epi32(_mm512_set1_epi32(first), PLACES)))
+#define PLACES _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define NAME(what) what##_avx512
 #include "falls.h"
 
@@ -35,6 +42,8 @@ typedef struct {
 #define TARGET __attribute__((target("avx2,fma")))
 #define ROOTS(x) ((NAME(floats))_mm256_sqrt_ps((__m256)(x)))
 #define LESS(x, y) ((unsigned)_mm256_movemask_ps(_mm256_cmp_ps((__m256)(x), (__m256)(y), _CMP_LT_OQ)))
+#define LESS_WIDE(x, y) ((unsigned)_mm256_movemask_pd(_mm256_cmp_pd((__m256d)(x), (__m256d)(y), _CMP_LT_OQ)))
+#define LIST(bits, first, out) list_bits(bits, first, out)
 #define NAME(what) what##_avx2
 #include "falls.h"
 
@@ -43,6 +52,8 @@ typedef struct {
 #define TARGET
 #define ROOTS(x) ((NAME(floats))_mm_sqrt_ps((__m128)(x)))
 #define LESS(x, y) ((unsigned)_mm_movemask_ps(_mm_cmplt_ps((__m128)(x), (__m128)(y))))
+#define LESS_WIDE(x, y) ((unsigned)_mm_movemask_pd(_mm_cmplt_pd((__m128d)(x), (__m128d)(y))))
+#define LIST(bits, first, out) list_bits(bits, first, out)
 #define NAME(what) what##_plain
 #include "falls.h"
 
@@ -67,8 +78,15 @@ static inline unsigned less(four_floats x, four_floats y)
         found |= (unsigned)(x[lane] < y[lane]) << lane;
     return found;
 }
+typedef double two_doubles __attribute__((vector_size(16)));
+static inline unsigned less_wide(two_doubles x, two_doubles y)
+{
+    return (unsigned)(x[0] < y[0]) | (unsigned)(x[1] < y[1]) << 1;
+}
 #define ROOTS(x) roots(x)
 #define LESS(x, y) less(x, y)
+#define LESS_WIDE(x, y) less_wide(x, y)
+#define LIST(bits, first, out) list_bits(bits, first, out)
 #include "falls.h"
 
 #endif
@@ -79,15 +97,16 @@ typedef struct {
     int (*table)(const Cloud *, int64_t, int64_t, float, float *);
     int (*pick)(const Cloud *, const int64_t *, const int64_t *, int64_t, const float *, const double *, int64_t *);
     void (*best)(const float *, int64_t, int64_t, const float *, int64_t, float *, int64_t *);
+    void (*best_wide)(const double *, int64_t, int64_t, const double *, int64_t, double *, int64_t *);
     int (*follow)(const Rays *, float *, int32_t *);
 } Kind;
 
 static const Kind KINDS[] = {
 #if defined(__x86_64__)
-    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, follow_avx512},
-    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, follow_avx2},
+    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, best_wide_avx512, follow_avx512},
+    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, best_wide_avx2, follow_avx2},
 #endif
-    {"plain", sums_plain, table_plain, pick_plain, best_plain, follow_plain},
+    {"plain", sums_plain, table_plain, pick_plain, best_plain, best_wide_plain, follow_plain},
 };
 
 enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
@@ -270,22 +289,27 @@ static PyObject *best_products(PyObject *self, PyObject *args)
     const char *name;
     PyObject *packed_of, *queries_of, *values_of, *where_of;
     long long words, dimension, count;
-    if (!PyArg_ParseTuple(args, "sOLLOLOO", &name, &packed_of, &words, &dimension, &queries_of, &count, &values_of,
+    int is_wide;
+    if (!PyArg_ParseTuple(args, "spOLLOLOO", &name, &is_wide, &packed_of, &words, &dimension, &queries_of, &count, &values_of,
                           &where_of))
         return NULL;
     const Kind *kind = kind_of(name);
     Buffers buffers = {.count = 0};
-    const float *packed, *queries;
-    float *values;
+    const void *packed, *queries;
+    void *values;
     int64_t *where;
+    const int size = is_wide ? 8 : 4;
     PyObject *result = NULL;
     if (kind && (words < 1 || words > INT32_MAX || dimension < 1 || dimension > MOST_COORDINATES))
         PyErr_SetString(PyExc_ValueError, "words have coordinates, and there are not too many");
-    else if (kind && (packed = memory(&buffers, packed_of, (words + BLOCK - 1) / BLOCK * BLOCK * (dimension + 1), 4, 0)) &&
-             (queries = memory(&buffers, queries_of, product(count, dimension), 4, 0)) &&
-             (values = memory(&buffers, values_of, count, 4, 1)) && (where = memory(&buffers, where_of, count, 8, 1))) {
+    else if (kind && (packed = memory(&buffers, packed_of, (words + BLOCK - 1) / BLOCK * BLOCK * (dimension + 1), size, 0)) &&
+             (queries = memory(&buffers, queries_of, product(count, dimension), size, 0)) &&
+             (values = memory(&buffers, values_of, count, size, 1)) && (where = memory(&buffers, where_of, count, 8, 1))) {
         Py_BEGIN_ALLOW_THREADS;
-        kind->best(packed, words, dimension, queries, count, values, where);
+        if (is_wide)
+            kind->best_wide(packed, words, dimension, queries, count, values, where);
+        else
+            kind->best(packed, words, dimension, queries, count, values, where);
         Py_END_ALLOW_THREADS;
         result = Py_NewRef(Py_None);
     }
@@ -406,7 +430,37 @@ static PyObject *choose(PyObject *self, PyObject *args)
 }
 
 #define LANE_BITS 64
+#define ALONE 16 /* searches, or fewer, take less one by one */
 #define SEARCHES 4 /* lanes of 64 searches each that go on together: what they hold of 50,000 words fits into a cache */
+
+/* The same as below, by a search for each source. */
+static int search_each(const Graph *graph, const int64_t *sources, int64_t count, int16_t *out)
+{
+    const int32_t *indptr = graph->indptr, *indices = graph->indices;
+    int32_t *queue = malloc(sizeof(int32_t) * (size_t)(graph->words + 1));
+    int done = queue != NULL;
+    memset(out, 0xff, sizeof(int16_t) * (size_t)count * (size_t)graph->words);
+    for (int64_t source = 0; done == 1 && source < count; source++) {
+        int16_t *row = out + source * graph->words;
+        int64_t end = 1;
+        queue[0] = (int32_t)sources[source];
+        row[sources[source]] = 0;
+        for (int64_t place = 0; place < end && done == 1; place++) {
+            const int16_t hops = row[queue[place]];
+            for (int32_t edge = indptr[queue[place]]; edge < indptr[queue[place] + 1]; edge++)
+                if (row[indices[edge]] < 0) {
+                    if (hops == INT16_MAX)
+                        done = -1;
+                    else
+                        row[indices[edge]] = (int16_t)(hops + 1);
+                    queue[end] = indices[edge];
+                    end += done == 1;
+                }
+        }
+    }
+    free(queue);
+    return done;
+}
 
 /* Hops from some sources to every word, a row for each source; -1 where there is no way. Whether a word has been reached
    is one bit for each of 256 sources, so that one pass over the edges moves all of their searches a hop further.
@@ -415,6 +469,8 @@ static int search_all(const Graph *graph, const int64_t *sources, int64_t count,
 {
     const int32_t *indptr = graph->indptr, *indices = graph->indices;
     const int64_t words = graph->words;
+    if (count <= ALONE)
+        return search_each(graph, sources, count, out);
     const size_t size = sizeof(uint64_t) * SEARCHES * (size_t)(words ? words : 1);
     uint64_t(*shell)[SEARCHES] = malloc(size), (*next)[SEARCHES] = malloc(size), (*unseen)[SEARCHES] = malloc(size);
     int done = shell && next && unseen;
@@ -510,10 +566,13 @@ static PyMethodDef METHODS[] = {
     {"keep_rows", keep_rows, METH_VARARGS, "Find the hops from some words to every word, and keep them."},
     {"group_words", group_words, METH_VARARGS, "Bring equal words together."},
     {"index_strings", index_strings, METH_VARARGS, "Put strings into a table."},
+    {"index_short", index_short, METH_VARARGS, "Put short strings into a table, with what is known of each."},
     {"find_values", find_values, METH_VARARGS, "Find plain numbers, and the texts that may hold more than words."},
     {"cut_texts", cut_texts, METH_VARARGS, "Find the words of texts that are to be replaced."},
     {"write_texts", write_texts, METH_VARARGS, "Write texts with new words."},
     {"first_uses", first_uses, METH_VARARGS, "Find the first of equal numbers of each group."},
+    {"count_lines", count_lines, METH_VARARGS, "Count the line breaks of a text."},
+    {"find_lines", find_lines, METH_VARARGS, "Find where lines start and end."},
     {"ends_in_quotes", ends_in_quotes, METH_VARARGS, "Say whether rows end within a cell."},
     {"cut_table", cut_table, METH_VARARGS, "Find the cells of some columns."},
     {"quote_cells", quote_cells, METH_VARARGS, "Write rows with new cells."},
@@ -523,7 +582,7 @@ static PyMethodDef METHODS[] = {
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 8);
+    return PyModule_AddIntConstant(module, "VERSION", 12);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

@@ -57,9 +57,16 @@ static inline void *memory(Buffers *buffers, PyObject *array, int64_t items, int
 
 /* in words.c */
 PyObject *index_strings(PyObject *self, PyObject *args);
+PyObject *index_short(PyObject *self, PyObject *args);
 PyObject *cut_texts(PyObject *self, PyObject *args);
+
+/* in writing.c */
 PyObject *write_texts(PyObject *self, PyObject *args);
 PyObject *first_uses(PyObject *self, PyObject *args);
+
+/* in lines.c */
+PyObject *count_lines(PyObject *self, PyObject *args);
+PyObject *find_lines(PyObject *self, PyObject *args);
 
 /* in values.c */
 PyObject *find_values(PyObject *self, PyObject *args);

@@ -7,6 +7,9 @@
 #ifndef WORDVEIL_RAYS
 #define WORDVEIL_RAYS
 #define GROUP 16 /* a multiple of all LANES */
+#define RUN 64   /* bunches that are looked through together, a multiple of GROUP */
+#define MOST_TURNS 32
+#define FETCHED 8 /* groups that are fetched ahead of the one that is looked at */
 
 typedef struct {
     const float *products; /* of directions, times twice the length of the noise, with words */
@@ -34,7 +37,7 @@ typedef struct {
     int64_t words;
     int32_t itself;
     float own, rise;          /* its product, and the steepest rise from it */
-    int in_order;             /* whether the scales rise or fall throughout */
+    int is_rising, is_falling; /* whether the scales do so throughout */
 } Fan;
 
 /* The word with the largest of these numbers, given the largest of each group. */
@@ -49,14 +52,13 @@ static int64_t farthest(const float *numbers, const float *groups, int64_t count
     return word;
 }
 
-static int are_in_order(const float *numbers, int64_t count)
+/* Whether numbers rise, or with a sign of -1 fall, throughout. */
+static int are_rising(const float *numbers, int64_t count, float sign)
 {
-    int rise = 1, fall = 1;
-    for (int64_t place = 1; place < count; place++) {
-        rise &= numbers[place] >= numbers[place - 1];
-        fall &= numbers[place] <= numbers[place - 1];
-    }
-    return rise || fall;
+    for (int64_t place = 1; place < count; place++)
+        if (sign * numbers[place] < sign * numbers[place - 1])
+            return 0;
+    return 1;
 }
 
 /* The largest (or least, with a sign of -1) of every GROUP numbers; what is too much bounds nothing. */
@@ -72,6 +74,13 @@ static void bound_groups(const float *numbers, int64_t count, float sign, float 
     }
     for (; groups % GROUP; groups++)
         out[groups] = -sign * FLT_MAX;
+}
+
+/* Write the numbers of the set bits, of GROUP, counted from `first`; there must be room for GROUP. */
+static inline void list_bits(unsigned bits, int32_t first, int32_t *out)
+{
+    for (; bits; bits &= bits - 1)
+        *out++ = first + __builtin_ctz(bits);
 }
 #endif
 
@@ -105,24 +114,47 @@ TARGET static inline unsigned NAME(worth)(const float *far, const float *near, c
     return LESS(aim->weight * NAME(load)(near) - aim->size * (NAME(load)(far) - aim->own), limit);
 }
 
+/* Which of GROUP numbers are worth a look. */
+TARGET static inline unsigned NAME(worth_of_group)(const float *far, const float *near, const NAME(Aim) *aim)
+{
+    unsigned some = 0;
+    for (int place = 0; place < GROUP; place += LANES)
+        some |= NAME(worth)(far + place, near + place, aim) << place;
+    return some;
+}
+
+/* What is worth a look is listed before it is looked at, without a branch for each: nobody can foresee which groups those are,
+   and wrong guesses of the processor would take longer than the looks. The limit falls between runs of bunches. */
 TARGET static void NAME(search)(const Levels *far, const Levels *near, int64_t words, NAME(Aim) *aim)
 {
     const int64_t bunches = in_groups(in_groups(words));
-    for (int64_t first = 0; first < bunches; first += LANES)
-        for (unsigned some = NAME(worth)(far->bunches + first, near->bunches + first, aim); some; some &= some - 1) {
-            const int64_t bunch = first + __builtin_ctz(some);
-            for (int64_t group = bunch * GROUP; group < (bunch + 1) * GROUP; group += LANES)
-                for (unsigned few = NAME(worth)(far->groups + group, near->groups + group, aim); few; few &= few - 1) {
-                    const int64_t begin = (group + __builtin_ctz(few)) * GROUP;
-                    if (begin + GROUP > words) {
-                        NAME(look)(far, near, begin, words, aim);
-                        continue;
-                    }
-                    for (int64_t place = begin; place < begin + GROUP; place += LANES)
-                        for (unsigned one = NAME(worth)(far->words + place, near->words + place, aim); one; one &= one - 1)
-                            NAME(look)(far, near, place + __builtin_ctz(one), place + __builtin_ctz(one) + 1, aim);
-                }
+    int32_t some[RUN + GROUP], few[RUN * GROUP + GROUP];
+    for (int64_t first = 0; first < bunches; first += RUN) {
+        const NAME(Aim) now = *aim; /* a copy, which stays in registers */
+        int listed = 0, left = 0;
+        for (int64_t bunch = first; bunch < first + RUN && bunch < bunches; bunch += GROUP) {
+            const unsigned found = NAME(worth_of_group)(far->bunches + bunch, near->bunches + bunch, &now);
+            LIST(found, (int32_t)bunch, some + listed);
+            listed += __builtin_popcount(found);
         }
+        for (int number = 0; number < listed; number++) {
+            const int64_t group = (int64_t)some[number] * GROUP;
+            const unsigned found = NAME(worth_of_group)(far->groups + group, near->groups + group, &now);
+            LIST(found, (int32_t)group, few + left);
+            left += __builtin_popcount(found);
+        }
+        for (int number = 0; number < left; number++) {
+            const int64_t begin = (int64_t)few[number] * GROUP;
+            if (number + FETCHED < left)
+                __builtin_prefetch(far->words + (int64_t)few[number + FETCHED] * GROUP);
+            if (begin + GROUP > words) {
+                NAME(look)(far, near, begin, words, aim);
+                continue;
+            }
+            for (unsigned one = NAME(worth_of_group)(far->words + begin, near->words + begin, aim); one; one &= one - 1)
+                NAME(look)(far, near, begin + __builtin_ctz(one), begin + __builtin_ctz(one) + 1, aim);
+        }
+    }
 }
 
 /* Who comes out at one scale, given two guesses: words that do so at other scales are good ones to begin with. */
@@ -147,22 +179,70 @@ TARGET static void NAME(land)(const Fan *fan, int64_t number, int32_t one, int32
     *winner = aim.where;
 }
 
-/* Who comes out at the scales between two whose winners are known. A ray leaves every cell at most once, since cells have
-   no dents; so where the two are the same, all between are, if the scales rise or fall throughout. */
-TARGET static void NAME(land_between)(const Fan *fan, int64_t first, int64_t last, int64_t step, int32_t *winners)
+/* The score of a word at a size of the noise, less that of the word itself. */
+TARGET static inline float NAME(score)(const Fan *fan, int32_t word, float size)
 {
-    const int32_t one = winners[first * step], other = winners[last * step];
-    if (one == other && fan->in_order) {
-        for (int64_t number = first + 1; number < last; number++)
-            winners[number * step] = one;
+    return word == fan->itself ? 0.0f : fan->near->words[word] - size * (fan->far->words[word] - fan->own);
+}
+
+/* Who comes out at the scales from `begin` to `end`, which lie between two sizes whose winners, `one` and `other`, are known; the
+   scales go from the size of `one` to that of `other`. The score of a word is a straight line over the size, and the least of
+   all lines has no dents: if no line passes below where those of the two cross, nobody else wins between them. If one does, it
+   divides the scales. After MOST_TURNS such divisions, which only rounding can cause, each scale is searched. */
+TARGET static void NAME(land_between)(const Fan *fan, int64_t begin, int64_t end, int32_t one, int32_t other, int turns, int64_t step,
+                                      int32_t *winners)
+{
+    if (begin < end && one != other) {
+        const float ahead = other == fan->itself ? 0.0f : fan->far->words[other] - fan->own;
+        const float rise = (one == fan->itself ? 0.0f : fan->far->words[one] - fan->own) - ahead;
+        const float fall = NAME(score)(fan, one, 0.0f) - NAME(score)(fan, other, 0.0f), size = fall / rise;
+        if (!(size > 0.0f && size < FLT_MAX) || turns == MOST_TURNS) {
+            for (int64_t number = begin; number < end; number++)
+                NAME(land)(fan, number, one, other, winners + number * step);
+            return;
+        }
+        NAME(Aim) aim = {fan->own, 1.0f, size, NAME(score)(fan, one, size), fan->itself, 0};
+        NAME(search)(fan->far, fan->near, fan->words, &aim);
+        if (aim.where != fan->itself && aim.where != one && aim.where != other) {
+            int64_t middle = begin;
+            while (middle < end && (fan->scales[middle] < size) == (fan->is_rising != 0))
+                middle++;
+            NAME(land_between)(fan, begin, middle, one, aim.where, turns + 1, step, winners);
+            NAME(land_between)(fan, middle, end, aim.where, other, turns + 1, step, winners);
+            return;
+        }
+    }
+    for (int64_t number = begin; number < end; number++) {
+        const float size = fan->scales[number];
+        winners[number * step] = NAME(score)(fan, other, size) < NAME(score)(fan, one, size) ? other : one;
+    }
+}
+
+/* Who comes out at every scale. `first` comes out at scales at which the word has just left its cell; it is the word itself if
+   that is unknown. `guess` is likely to come out at large ones. */
+TARGET static void NAME(land_all)(const Fan *fan, int64_t several, int32_t first, int32_t guess, int64_t step, int32_t *winners)
+{
+    int64_t begin = 0, end = several;
+    if (!fan->is_rising && !fan->is_falling) {
+        for (int64_t number = 0; number < several; number++)
+            NAME(land)(fan, number, first, guess, winners + number * step);
         return;
     }
-    if (last - first < 2)
+    while (begin < end && !(fan->rise * fan->scales[begin] >= 1.0f))
+        winners[begin++ * step] = fan->itself;
+    while (begin < end && !(fan->rise * fan->scales[end - 1] >= 1.0f))
+        winners[--end * step] = fan->itself;
+    if (begin == end)
         return;
-    const int64_t middle = first + (last - first) / 2;
-    NAME(land)(fan, middle, one, other, winners + middle * step);
-    NAME(land_between)(fan, first, middle, step, winners);
-    NAME(land_between)(fan, middle, last, step, winners);
+    const int64_t largest = fan->is_rising ? --end : begin++;
+    NAME(land)(fan, largest, first, guess, winners + largest * step);
+    const int32_t last = winners[largest * step];
+    if (begin < end && first == fan->itself) {
+        const int64_t smallest = fan->is_rising ? begin++ : --end;
+        NAME(land)(fan, smallest, last, guess, winners + smallest * step);
+        first = winners[smallest * step];
+    }
+    NAME(land_between)(fan, begin, end, fan->is_rising ? first : last, fan->is_rising ? last : first, 0, step, winners);
 }
 
 /* For each word and direction the steepest rise, unless it is known, and for each scale of the word who comes out. */
@@ -186,7 +266,7 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
     for (int64_t word = 0; word < rays->count; word++) {
         const int32_t itself = (int32_t)rays->places[word];
         const float *scales = rays->scales + word * rays->several;
-        const int in_order = are_in_order(scales, rays->several);
+        const int is_rising = are_rising(scales, rays->several, 1.0f), is_falling = are_rising(scales, rays->several, -1.0f);
         const Levels near = {rays->squares + word * words, room, room + groups};
         bound_groups(near.words, words, -1.0f, room);
         bound_groups(room, groups, -1.0f, room + groups);
@@ -208,14 +288,9 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
             }
             if (!rays->several)
                 continue;
-            const Fan fan = {&far, &near, scales, words, itself, rise.own, rise.weight, in_order};
-            int32_t *winners = out + word * rays->several * rays->directions + direction;
-            NAME(land)(&fan, 0, rise.where, (int32_t)tops[direction], winners);
-            const int64_t last = rays->several - 1;
-            if (last) {
-                NAME(land)(&fan, last, winners[0], rise.where, winners + last * rays->directions);
-                NAME(land_between)(&fan, 0, last, rays->directions, winners);
-            }
+            const Fan fan = {&far, &near, scales, words, itself, rise.own, rise.weight, is_rising, is_falling};
+            NAME(land_all)(&fan, rays->several, rise.where, (int32_t)tops[direction], rays->directions,
+                           out + word * rays->several * rays->directions + direction);
         }
     }
     free(room);

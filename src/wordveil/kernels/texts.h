@@ -5,8 +5,64 @@
 
 #include "native.h"
 
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum { KINDS = 0x20000 };                                  /* characters known */
-enum { SPELLS = 1, INSIDE = 2, APOSTROPHE = 4, HINT = 8 }; /* of a character */
+enum { SPELLS = 1, INSIDE = 2, APOSTROPHE = 4, HINT = 8, UNKNOWN = 16 }; /* of a character */
+enum { AS_CAPITAL = 1, TOUCHES = 2, AFTER_ALNUM = 4, OUTSIDE = 8 }; /* of an edit */
+enum { WINDOW = 64 };                                      /* bytes that are looked at together */
+
+static inline int is_letter_or_digit(uint8_t byte)
+{
+    return (uint8_t)((byte | 0x20) - 'a') < 26 || (uint8_t)(byte - '0') < 10;
+}
+
+/* The bytes of a window at a place of some data: in other memory, with NUL behind the last, where these are the last. */
+static inline const uint8_t *bytes_of(const uint8_t *data, int64_t at, int64_t length, uint8_t *last)
+{
+    if (length - at >= WINDOW)
+        return data + at;
+    memset(last, 0, WINDOW);
+    memcpy(last, data + at, (size_t)(length - at));
+    return last;
+}
+
+/* Of so many bytes, the first in the lowest bit: which are letters or digits of ASCII, which are apostrophes of it, and
+   which are not of it. */
+typedef struct {
+    uint64_t letters, apostrophes, others;
+} Window;
+
+static inline Window window_of(const uint8_t *at)
+{
+    Window all = {0, 0, 0};
+#ifdef __SSE2__
+    const __m128i zero = _mm_setzero_si128();
+    for (int place = 0; place < WINDOW; place += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(at + place));
+        const __m128i letter = _mm_sub_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+        const __m128i digit = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+        /* what is at most so large is left as nothing by a subtraction that stops there */
+        const __m128i is_letter = _mm_cmpeq_epi8(_mm_subs_epu8(letter, _mm_set1_epi8(25)), zero);
+        const __m128i is_digit = _mm_cmpeq_epi8(_mm_subs_epu8(digit, _mm_set1_epi8(9)), zero);
+        const __m128i is_apostrophe = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\''));
+        all.letters |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(is_letter, is_digit)) << place;
+        all.apostrophes |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_apostrophe) << place;
+        all.others |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << place;
+    }
+#else
+    for (int place = 0; place < WINDOW; place++) {
+        all.letters |= (uint64_t)is_letter_or_digit(at[place]) << place;
+        all.apostrophes |= (uint64_t)(at[place] == '\'') << place;
+        all.others |= (uint64_t)(at[place] >> 7) << place;
+    }
+#endif
+    return all;
+}
 
 /* The character at a place, and how many bytes it has: 0 if it is none. */
 static inline uint32_t character(const uint8_t *at, int64_t left, int *bytes)

@@ -14,6 +14,7 @@ enum { LONGEST = 30, FARTHEST = 3 };       /* bytes of a stretch, spaces over wh
 
 typedef struct {
     const uint8_t *data;
+    int64_t length;            /* of the data */
     int64_t start, end, place; /* of the text, and up to where it was looked through */
     int64_t *starts, *ends;    /* of the values */
     int32_t *texts;
@@ -179,6 +180,20 @@ static int ends_plainly(const Finder *finder, int64_t at, int64_t end)
     return 1;
 }
 
+/* Where the signs begin that end a stretch with a number up to a place: behind a word that is joined to it (10-inch), or
+   the sign of degrees. */
+static int64_t joined_end(const Finder *finder, int64_t at, int64_t stop)
+{
+    int64_t end = at + 1;
+    if (end < stop && !memcmp(finder->data + at, "\xC2\xB0", 2))
+        return at + 2;
+    if (at == stop || finder->data[at] != '-')
+        return at;
+    while (end < stop && is_small(finder->data[end]))
+        end++;
+    return end == at + 1 || is_month(finder->data + at + 1, end - at - 1) ? at : end;
+}
+
 /* The year behind a date, as a stretch that begins at a place: how many digits of it, 0 if there is none, -1 for what is
    not simple. */
 static int64_t year_at(const Finder *finder, int64_t at, int is_short_too)
@@ -305,10 +320,11 @@ static int read_number(Finder *finder, int64_t digit)
             return 1;
         }
     }
-    if (!ends_plainly(finder, end, stop))
+    const int64_t joined = joined_end(finder, end, stop), place = joined == end || data[end] != '-' ? stop : end;
+    if (!ends_plainly(finder, joined, stop))
         return 0;
     if (is_amount)
-        return add_value(finder, AMOUNT, digit - 1, end, stop);
+        return add_value(finder, AMOUNT, digit - 1, end, place);
     if (chained > 5 || (groups == 1 && !is_ordinal && end - digit > 1 && data[digit] == '0'))
         return 0;
     const int64_t next = beside(finder, stop), gap = start - before_end;
@@ -325,7 +341,7 @@ static int read_number(Finder *finder, int64_t digit)
             for (int64_t at = before_end; at < start; at++)
                 if (data[at] != ' ')
                     return 0;
-            return groups == 1 && month_first(finder, word, digit, end, stop, is_ordinal);
+            return groups == 1 && joined == end && month_first(finder, word, digit, end, stop, is_ordinal);
         }
     }
     if (groups == 1 && end == stop && next >= 0 && digits_end(finder, digit) - digit <= 2) {
@@ -333,7 +349,7 @@ static int read_number(Finder *finder, int64_t digit)
         if (found != 2)
             return found;
     }
-    return !goes_on(finder, end, stop, next) && add_value(finder, NUMBER, digit, end, stop);
+    return !goes_on(finder, end, stop, next) && add_value(finder, NUMBER, digit, end, place);
 }
 
 /* Whether a colon is just that, behind a word. */
@@ -355,13 +371,57 @@ static int read_colon(Finder *finder, int64_t colon)
     return 1;
 }
 
+/* What has to be looked at: all that `find_in` asks about, and some others that are rare in prose. */
+static inline int is_sign(uint8_t byte)
+{
+    return (byte >= '#' && byte <= '(') || (byte >= '.' && byte <= '@') || (byte | 0x20) >= '{';
+}
+
+/* Which bytes of a window are signs. */
+static inline uint64_t signs_of(const uint8_t *at)
+{
+    uint64_t all = 0;
+#ifdef __SSE2__
+    const __m128i zero = _mm_setzero_si128();
+    for (int place = 0; place < WINDOW; place += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(at + place));
+        /* from # to (, from . to @, from [ and { on */
+        const __m128i few = _mm_subs_epu8(_mm_sub_epi8(bytes, _mm_set1_epi8('#')), _mm_set1_epi8('(' - '#'));
+        const __m128i most = _mm_subs_epu8(_mm_sub_epi8(bytes, _mm_set1_epi8('.')), _mm_set1_epi8('@' - '.'));
+        const __m128i rest = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+        const __m128i last = _mm_subs_epu8(_mm_sub_epi8(rest, _mm_set1_epi8('{')), _mm_set1_epi8(0x7F - '{'));
+        const __m128i ascii = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(few, zero), _mm_cmpeq_epi8(most, zero)),
+                                           _mm_cmpeq_epi8(last, zero));
+        all |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_or_si128(ascii, bytes)) << place;
+    }
+#else
+    for (int place = 0; place < WINDOW; place++)
+        all |= (uint64_t)is_sign(at[place]) << place;
+#endif
+    return all;
+}
+
 /* Find the values of a text; 0 if it is left to Python. */
 static int find_in(Finder *finder, const uint8_t *classes)
 {
     const uint8_t *data = finder->data;
     const int64_t end = finder->end;
+    int64_t from = finder->start, until = from; /* of the bytes among which the signs are known */
+    uint64_t signs = 0;
+    uint8_t last[WINDOW];
     finder->place = finder->start;
     for (int64_t at = finder->start; at < end;) {
+        if (at >= until) {
+            signs = signs_of(bytes_of(data, from = at, finder->length, last));
+            until = from + WINDOW;
+        }
+        if (!(signs >> (at - from))) {
+            at = until;
+            continue;
+        }
+        at += __builtin_ctzll(signs >> (at - from));
+        if (at >= end)
+            break;
         uint8_t byte = data[at];
         int bytes = 1;
         if (byte < 0x80) {
@@ -381,12 +441,23 @@ static int find_in(Finder *finder, const uint8_t *classes)
             }
         } else {
             uint32_t found = character(data + at, end - at, &bytes);
-            if (!bytes || found >= KINDS || classes[found] & HINT)
+            if (!bytes || found >= KINDS || classes[found] & (HINT | UNKNOWN))
                 return 0;
         }
         at += bytes;
     }
     return 1;
+}
+
+/* Whether all hints are among the signs. */
+static int are_seen(const uint8_t *classes)
+{
+    int are = 1;
+    for (int one = 0; one < 0x80; one++)
+        are &= !(classes[one] & HINT) || is_sign((uint8_t)one);
+    if (!are)
+        PyErr_SetString(PyExc_ValueError, "a hint is not looked for");
+    return are;
 }
 
 PyObject *find_values(PyObject *self, PyObject *args)
@@ -405,11 +476,12 @@ PyObject *find_values(PyObject *self, PyObject *args)
     uint8_t *left;
     PyObject *result = NULL;
     finder.room = room;
+    finder.length = length;
     if (count > INT32_MAX)
         PyErr_SetString(PyExc_ValueError, "there is too much at once");
     else if ((finder.data = memory(&buffers, data_of, length, 1, 0)) &&
              read_texts(&buffers, starts_of, ends_of, count, length, &texts) &&
-             (classes = memory(&buffers, classes_of, KINDS, 1, 0)) && (left = memory(&buffers, left_of, count, 1, 1)) &&
+             (classes = memory(&buffers, classes_of, KINDS, 1, 0)) && are_seen(classes) && (left = memory(&buffers, left_of, count, 1, 1)) &&
              (finder.texts = memory(&buffers, texts_of, room, 4, 1)) &&
              (finder.starts = memory(&buffers, from_of, room, 8, 1)) &&
              (finder.ends = memory(&buffers, to_of, room, 8, 1)) &&

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from wordveil.errors import InputError
 from wordveil.io import Plan, Reading
-from wordveil.io.formats import almost
-from wordveil.plan.columns import PERSONAL, TABLES, Column, ColumnWatch, check_header, header_of
+from wordveil.io.formats import TABLES, almost
+from wordveil.io.headers import header_of, judge
+from wordveil.plan.columns import PERSONAL, Column, ColumnWatch
 from wordveil.plan.records import People, PeopleWatch, Records, RecordWatch
 from wordveil.plan.sketches import Hasher, Reservoir
 from wordveil.progress import Watch, ignore
@@ -162,8 +163,9 @@ def survey(
     if not first:
         raise InputError("the input has no records.")
     names = list(dict.fromkeys(name for fields in first for name in fields))
-    if plan.pieces[0].format.name in TABLES:
-        check_header(plan.pieces[0].name or plan.pieces[0].source or "standard input", header_of(names, first))
+    if plan.pieces[0].format.name in TABLES and reading.header == "check":
+        source = plan.pieces[0].name or plan.pieces[0].source or "standard input"
+        judge(source, header_of(names, first, reading.columns), lambda _: None)
     check_columns(names, [*reading.columns, *(one for one in (person, label) if one is not None)])
     if label in reading.columns:
         raise InputError("the label is to be told from the texts, so it must be another column than they are.")

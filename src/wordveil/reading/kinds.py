@@ -157,7 +157,7 @@ class Table(Kind):
         found = np.empty((len(outputs), table.shape[1]), dtype=np.float32)
         vectors = table[self._possible]
         for part in self._parts(len(outputs)):
-            found[part] = self._given(outputs[part]).astype(np.float32) @ vectors
+            found[part] = self._given(outputs[part]).astype(np.float32, copy=False) @ vectors
             watch("reading", part.stop / len(outputs))
         return found
 
@@ -227,7 +227,7 @@ class Table(Kind):
     def _parts(self, count: int) -> list[slice]:
         return list(blocks(count, max(1, _CELLS // len(self._possible))))
 
-    def _given(self, outputs: Ids, watch: Watch = ignore) -> Floats:
+    def _given(self, outputs: Ids, watch: Watch = ignore) -> NDArray[np.floating[Any]]:
         """Return the posterior of the possible words behind places with these outputs, one row per place.
 
         Draws of one word are independent given the word, so their log probabilities add up. If no word could have given
@@ -235,14 +235,15 @@ class Table(Kind):
         """
         prior = self.prior[self._possible]
         distinct, which = np.unique(outputs, return_inverse=True)
-        columns = self.basis.law.log_columns(distinct, self._possible, prior=prior, watch=watch)
-        which = which.reshape(outputs.shape)
-        logs = columns[which[:, 0]]
-        for draw in range(1, outputs.shape[1]):
-            logs += columns[which[:, draw]]
-        logs += np.log(prior)
-        largest = logs.max(axis=1, keepdims=True)
-        logs = np.where(np.isfinite(largest), logs - np.where(np.isfinite(largest), largest, 0.0), np.log(prior))
+        logs = self.basis.law.log_columns(distinct, self._possible, prior=prior, watch=watch)
+        if not np.array_equal(outputs, distinct[:, None]):
+            columns, which = logs, which.reshape(outputs.shape)
+            logs = columns[which[:, 0]]
+            for draw in range(1, outputs.shape[1]):
+                logs += columns[which[:, draw]]
+        logs += np.log(prior).astype(logs.dtype)
+        logs[np.isneginf(logs.max(axis=1))] = np.log(prior)
+        logs -= logs.max(axis=1, keepdims=True)
         np.exp(logs, out=logs)
         logs /= logs.sum(axis=1, keepdims=True)
         return logs

@@ -15,13 +15,9 @@ from wordveil.errors import FileError, InputError, OptionError, SpaceError, Word
 from wordveil.files import digest_of_file
 from wordveil.spaces import BUNDLED, Space, load_space
 
-__all__ = ["OF_ANOTHER", "is_of_file", "mechanism_of", "read_report"]
+__all__ = ["doubt_of", "mechanism_of", "read_report"]
 
-#: What to say of a file that is not the one that the report was written with.
-OF_ANOTHER = (
-    "is not the file that this report was written with, or has been changed: the result means nothing if the report is "
-    "that of another release."
-)
+_NOTHING = "the result means nothing if the report is that of another release."
 _NEEDED = ("mechanism", "epsilon", "options", "space")
 
 
@@ -42,11 +38,22 @@ def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     return read
 
 
-def is_of_file(report: Mapping[str, Any], path: object) -> bool | None:
-    """Whether a report was written with this very file; None if it says nothing of a file, or there is none."""
+def doubt_of(report: Mapping[str, Any], path: Path | None) -> str:
+    """Return what to say of a file, or of the files of a folder, that may not be what a report was written with.
+
+    "" if they are. A report of several files has the digest of each, and any of them may be read without the others.
+    """
     job = report.get("job")
     told = job.get("output_sha256") if isinstance(job, Mapping) else None
-    return digest_of_file(path) == told if isinstance(told, str) and isinstance(path, Path) else None
+    known = set(told) if isinstance(told, list) else {told}
+    if path is None or not isinstance(told, (str, list)):
+        return f"cannot be checked against this report, which does not say which files it belongs to: {_NOTHING}"
+    files = [one for one in sorted(path.rglob("*")) if one.is_file()] if path.is_dir() else [path]
+    found = [one for one in files if not one.name.startswith((".", "_"))]
+    if all(digest_of_file(one) in known for one in found):
+        return ""
+    what = "the file" if isinstance(told, str) else "one of the files" if len(found) == 1 else "the files"
+    return f"is not {what} that this report was written with, or has been changed: {_NOTHING}"
 
 
 def mechanism_of(

@@ -12,10 +12,12 @@ from typing import Any
 import orjson
 from starlette.types import Message, Receive, Scope, Send
 
-from wordveil.service.guard import Guard
+from wordveil.service.guard import ANSWERED, Guard
 from wordveil.service.problems import fault, log_fault
 
 __all__ = ["Contracts", "Told"]
+
+_PROBLEM = 400  # the least status of a problem
 
 #: Puts a problem in a contract's form: takes a status and a sentence, returns the status and body to answer with.
 Told = Callable[[int, str], tuple[int, dict[str, Any]]]
@@ -45,12 +47,13 @@ class Contracts:
         named = dict(scope["headers"])
         if b"authorization" not in named and b"x-api-key" in named:
             scope = {**scope, "headers": [*scope["headers"], (b"authorization", b"Bearer " + named[b"x-api-key"])]}
+        scope = {**scope, ANSWERED: lambda status: told(status, "")[0] if status >= _PROBLEM else status}
         start: Message | None = None
         body, begun = b"", False
 
         async def answer(message: Message) -> None:
             nonlocal start, body, begun
-            if message["type"] == "http.response.start" and message["status"] >= 400:
+            if message["type"] == "http.response.start" and message["status"] >= _PROBLEM:
                 start = message
             elif start is None:
                 begun = True

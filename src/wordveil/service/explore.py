@@ -37,7 +37,7 @@ from wordveil.service.schemas import (
 from wordveil.service.settings import traits_of
 from wordveil.service.state import caller, json_response, state_of
 from wordveil.service.veiling import check_texts
-from wordveil.service.words import word_facts
+from wordveil.service.words import find_word, word_facts
 from wordveil.text import Document
 
 __all__ = ["operations", "router"]
@@ -119,7 +119,10 @@ async def word_by_address(
 async def word_by_body(asked: WordRequest, request: Request) -> Response:
     """Return the same as GET /v1/words/{word}, for a word that should not be in an address."""
     state = state_of(request)
-    made, space = await state.mechanism(asked), await state.space(asked.space)
+    state.check_choice(asked)
+    space = await state.space(asked.space)
+    find_word(space, asked.word)  # first: to make a mechanism may take a minute
+    made = await state.mechanism(asked)
     return await asyncio.to_thread(lambda: json_response(word_facts(made, space, asked.word, asked.top)))
 
 

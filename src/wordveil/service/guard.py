@@ -35,7 +35,7 @@ from wordveil.service.problems import (
 )
 from wordveil.service.settings import Key, Settings
 
-__all__ = ["API", "CHARGED", "STREAM", "TABLE", "Guard"]
+__all__ = ["ANSWERED", "API", "CHARGED", "STREAM", "TABLE", "Guard"]
 
 _LOG = logging.getLogger("wordveil.service")
 
@@ -44,6 +44,8 @@ STREAM = "/v1/privatize/stream"
 CHARGED = "wordveil.charged"
 #: Addresses that need a key if the service has keys. All but the first belong to other APIs' contracts.
 API = ("/v1/", "/beta/", "/anonymize", "/deanonymize")
+#: In the scope of a contract's request: says which status the caller gets in the place of another.
+ANSWERED = "wordveil.answered"
 _METRICS = "/metrics"
 _DRAINED = 16 << 20
 _AT_ONCE = 1 << 16  # bytes of a body that arrive whether we read them or not
@@ -147,7 +149,7 @@ class Guard:
 
     def _note(self, scope: Scope, answer: _Answer, request: str, spent: float) -> None:
         """Count and log a request, without its address or anything else that was sent."""
-        route, status = getattr(scope.get("route"), "path", "other"), str(answer.status)
+        route, status = getattr(scope.get("route"), "path", "other"), str(scope.get(ANSWERED, int)(answer.status))
         labelled(REQUESTS, route, status).inc()
         labelled(SECONDS, route).observe(spent)
         key = getattr(scope.get("wordveil.key"), "name", "")

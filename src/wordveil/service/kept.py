@@ -91,6 +91,19 @@ class Kept(Generic[Thing]):
         self._making: dict[Any, _Making[Thing]] = {}
         self._took: dict[Hashable, float] = {}
 
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._things)
+
+    def oldest(self) -> Any:
+        """Return the key of what was used longest ago."""
+        return next(iter(self._things))
+
+    def forget(self, is_meant: Callable[[Any], bool]) -> None:
+        """Drop the things of some keys."""
+        for key in [key for key in self._things if is_meant(key)]:
+            del self._things[key]
+
     def ready(self, key: Any) -> Thing | None:
         """Return a thing if it is there already."""
         if key in self._things:
@@ -245,6 +258,11 @@ class Preparing:
             return 0.0
         self._ready.move_to_end(key)
         return self._ready[key]
+
+    def forget(self, is_meant: Callable[[Any], bool]) -> None:
+        """Drop the attackers of some keys."""
+        for key in [key for key in self._ready if is_meant(key)]:
+            del self._ready[key]
 
     def stop(self) -> None:
         """Stop preparing."""

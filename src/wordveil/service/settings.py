@@ -186,6 +186,8 @@ class Settings(BaseModel):
     """Seconds after which a calibration is cancelled."""
     veils: _Count = 32
     """How many combinations of mechanism and ε a process keeps ready."""
+    kept_bytes: Annotated[int, Field(ge=1 << 20)] = 512 << 20
+    """How much more memory than at the start a process holds before it forgets those unused for longest (Linux)."""
     warm: _Names = ()
     """What to make before the service is ready, such as ``laplace:12`` or ``graph:4@glove-50k``: mechanism, ε and
     space. The default is the default mechanism at 4."""

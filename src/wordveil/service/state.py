@@ -18,6 +18,7 @@ from fastapi import Request, Response
 
 from wordveil._mechanisms import MECHANISMS, Mechanism, block, blocked_words, mechanism, option_names
 from wordveil.errors import UnprovenError, WordveilError
+from wordveil.service import memory
 from wordveil.service.attacker import SECONDS, Attacker, make_attacker
 from wordveil.service.budgets import Budgets
 from wordveil.service.jobs import Jobs
@@ -42,6 +43,8 @@ _MAKERS = 2  # threads that make mechanisms and the like
 _TEXTS = 256  # texts to draw together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
 _READINGS = 16  # readings that may wait for their turn; more get 503
+_LOOK = 1.0  # seconds between looks at the memory
+_GROWN = 1 << 24  # bytes that it grows by until the last mechanism is looked at again
 _FIRST_EPSILON = 4.0  # the most likely ε of the first request
 
 
@@ -160,6 +163,7 @@ class State:
         self._batchers: Kept[Batcher] = Kept(settings.veils, self._makers)
         self._reading, self._reading_waits = asyncio.Semaphore(1), 0
         self._preparing = Preparing()
+        self._watching: asyncio.Task[None] | None = None
 
     @property
     def space_names(self) -> list[str]:
@@ -195,6 +199,11 @@ class State:
         if not least <= epsilon <= most:
             raise Problem(422, f"epsilon must be between {least:g} and {most:g} on this service.")
 
+    def check_choice(self, choice: MechanismChoice) -> None:
+        """Refuse a mechanism, options or an ε that the settings do not allow."""
+        self.check_mechanism(choice.mechanism, choice.options)
+        self.check_epsilon(choice.epsilon)
+
     async def check_fit(self, name: str, space: str | None) -> None:
         """Refuse a mechanism that does not work on this kind of space, or that is unproven."""
         if (await self.space(space)).kind not in traits_of(name).kinds:
@@ -207,8 +216,7 @@ class State:
 
     async def mechanism(self, choice: MechanismChoice) -> Mechanism[Any]:
         """Return a mechanism, if the settings allow it. It never draws words of the bundled blocklist."""
-        self.check_mechanism(choice.mechanism, choice.options)
-        self.check_epsilon(choice.epsilon)
+        self.check_choice(choice)
         space = await self.space(choice.space)
         return await self._mechanisms.get(_key_of(choice), lambda: self._make_ready(choice, space))
 
@@ -250,6 +258,7 @@ class State:
         """
         key = (*_key_of(way), way.select, way.oov, way.case, way.once, *way.beyond_words.values())
         found = None if words is not None else self._batchers.ready(key)
+        self._mechanisms.ready(_key_of(way))  # which is used again
         if found is not None:
             return found
         made = await self.mechanism(way)  # the slow part, shared by all that use the same mechanism
@@ -325,7 +334,35 @@ class State:
                 _LOG.warning("%s:%g was not made before the start: %s", name, epsilon, error)
                 continue
             await asyncio.to_thread(batcher.veil, "Some first words, zqxj and 12.")
+        self._watching = asyncio.create_task(self._watch_memory(memory.resident()))
         self.is_ready = True
+
+    async def _watch_memory(self, before: int) -> None:
+        """Forget mechanisms, and what was made of them, while the process holds too much more than at the start.
+
+        Those unused for longest go first, and the last one stays. They take more the longer they are used, so the
+        memory is looked at, and not only how many there are. Where the last one, or what is not theirs, is too much by
+        itself, nothing is tried again until there is another mechanism or more memory: draws wait for a collection.
+        """
+        most, left = before + self.settings.kept_bytes, 0
+        while True:
+            await asyncio.sleep(_LOOK)
+            if len(self._mechanisms) < 2 and memory.resident() < left + _GROWN:
+                continue
+            is_trimmed = False
+            while memory.resident() > most:
+                if is_trimmed:
+                    if len(self._mechanisms) < 2:
+                        break
+                    self._forget(self._mechanisms.oldest())
+                await asyncio.to_thread(memory.give_back)
+                is_trimmed = True
+            left = memory.resident()
+
+    def _forget(self, key: tuple[Any, ...]) -> None:
+        """Drop a mechanism with the veils and attackers that have it."""
+        for kept in (self._mechanisms, self._batchers, self._preparing):
+            kept.forget(lambda one: one[: len(key)] == key)
 
     def stop(self) -> None:
         """End streams, whose callers must send the rest again, and stop preparing attackers."""
@@ -336,6 +373,8 @@ class State:
     async def close(self) -> None:
         """Stop everything that is running."""
         self.is_ready = False
+        if self._watching is not None:
+            self._watching.cancel()
         await self.jobs.close()
         self._preparing.stop()
         self._makers.shutdown(wait=False, cancel_futures=True)  # nobody waits for these any more

@@ -8,7 +8,7 @@ import io
 import json
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request, Response
@@ -17,6 +17,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from wordveil._mechanisms import DEFAULT
 from wordveil.errors import WordveilError
+from wordveil.io.headers import Header as TableHeader
+from wordveil.io.headers import header_of
 from wordveil.service.budgets import Bill, named_in_header
 from wordveil.service.connections import ABORT
 from wordveil.service.guard import STREAM, TABLE
@@ -58,6 +60,7 @@ _LINE_SCHEMA = {
     "description": 'Lines of JSON: {"text": …, "id": …}, with "spans" for the selection spans and "person" for once '
     "person.",
 }
+_LOOKED_AT = 200  # rows below the names of a table
 _CSV = "text/csv"
 
 
@@ -380,6 +383,13 @@ async def table(
     select: SelectionName = "content",
     oov: PolicyName = "replace",
     case: CaseName = "sentence",
+    header: Annotated[
+        Literal["check", "yes", "no"],
+        Query(
+            description="What the first row is: column names, refused if they look like a record (check); column names "
+            "(yes); or a record (no; the columns are then called 1, 2, …)."
+        ),
+    ] = "check",
     wordveil_user: Annotated[str | None, Header(max_length=200, description="Whose texts these are.")] = None,
 ) -> Response:
     """Veil one column of a CSV (UTF-8, commas, names in the first row), as a batch of texts.
@@ -389,13 +399,17 @@ async def table(
     if select in ("words", "spans"):
         raise Problem(422, "a table takes no lists of words and no spans; choose another selection.")
     rows = await asyncio.to_thread(_rows, await request.body())
-    place = _place(rows[0], column)
+    before = [] if header == "no" else rows[:1]
+    names = before[0] if before else [str(number + 1) for number in range(len(rows[0]))]
+    place, rows = _place(names, column), rows[len(before) :]
+    if header == "check":
+        _check_names(names, rows, column)
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
-    drawn = await veil_messages(request, [row[place] for row in rows[1:]], way, user=named_in_header(wordveil_user))
-    for row, text in zip(rows[1:], drawn.texts, strict=True):
+    drawn = await veil_messages(request, [row[place] for row in rows], way, user=named_in_header(wordveil_user))
+    for row, text in zip(rows, drawn.texts, strict=True):
         row[place] = text
     written = io.StringIO(newline="")
-    csv.writer(written).writerows(rows)
+    csv.writer(written).writerows([*before, *rows])
     guarantee = json.dumps(orjson.loads(drawn.guarantee_json))  # escaped: a header is ASCII
     return Response(written.getvalue().encode(), media_type=_CSV, headers={"Wordveil-Guarantee": guarantee})
 
@@ -420,3 +434,14 @@ def _place(names: list[str], column: str) -> int:
     if names.count(column) != 1:
         raise Problem(422, "the column must be named exactly once in the first row of the table.")
     return names.index(column)
+
+
+def _check_names(names: list[str], rows: list[list[str]], column: str) -> None:
+    """Refuse a first row that is a record: it would come back as it was sent."""
+    shown = [dict(zip(names, row, strict=True)) for row in rows[:_LOOKED_AT]]
+    if header_of(names, shown, (column,)) is TableHeader.RECORD:
+        raise Problem(
+            422,
+            "the first row of the table looks like a record, not like column names: set header to no if it is one (the "
+            "columns are then called 1, 2, …), or to yes if it names the columns.",
+        )

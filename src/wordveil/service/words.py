@@ -15,7 +15,7 @@ from wordveil.spaces.hyperbolic_geometry import from_hyperboloid, hyperboloid_di
 from wordveil.text.lookup import Lookup
 from wordveil.text.tokens import is_number, lookup_key
 
-__all__ = ["word_facts"]
+__all__ = ["find_word", "word_facts"]
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ _HOPS = 3
 
 def word_facts(mechanism: Mechanism[Any], space: EuclideanSpace | PoincareSpace, word: str, top: int) -> dict[str, Any]:
     """Return what a word may become, with its neighbours and a map. `mechanism` must have been made on `space`."""
-    place = _find(space, word)
+    place = find_word(space, word)
     law = word_law(mechanism, draws=_DRAWS)
     chances = law.rows(np.array([place]))[0]
     facts = outputs_of(mechanism, place, top, law, chances)
@@ -44,7 +44,7 @@ def word_facts(mechanism: Mechanism[Any], space: EuclideanSpace | PoincareSpace,
     }
 
 
-def _find(space: EuclideanSpace | PoincareSpace, word: str) -> int:
+def find_word(space: EuclideanSpace | PoincareSpace, word: str) -> int:
     """Return the id of a word, looked up as in a text, or raise a 404."""
     found = Lookup(space.vocabulary).id(word, lookup_key(word))
     if found is None and is_number(word):

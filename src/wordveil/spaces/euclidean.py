@@ -133,7 +133,7 @@ class EuclideanSpace(PointSpace):
 
     def points(self, ids: Ids) -> Points:
         """Return the points of these words, one row per word."""
-        return self.matrix[ids]
+        return np.take(self.matrix, ids, axis=0)  # faster than an index
 
     def nearest(self, points: Points) -> NDArray[np.int64]:
         """Return the id of the word nearest to each point."""
@@ -150,7 +150,8 @@ class EuclideanSpace(PointSpace):
 
     def apart(self, points: Points, ids: Ids) -> NDArray[np.float64]:
         """Return the distance of each point from the word of the same row."""
-        offsets = points.astype(np.float64) - self.matrix[ids]
+        offsets = points.astype(np.float64)
+        offsets -= np.take(self.matrix, ids, axis=0)  # faster than an index
         return np.sqrt(np.einsum("ij,ij->i", offsets, offsets))
 
     def restrict(self, ids: Ids) -> EuclideanSpace:

@@ -208,7 +208,8 @@ class HopSearch:
             its_keys = keys if one_key else keys[own]
             if native:
                 how = its_keys, one_key, own.start, own.stop - own.start, found[own]
-                native.draw_hops(self._native_form, blocked, weights, len(weights), some, len(some), begins, *how)
+                law = blocked, weights, len(weights)
+                native.draw_hops(self._native_form, *law, some, len(some), begins, *how)
                 return
             rows = self._distances_by_shells(some)
             counts = np.diff(begins) if one_key else np.ones(len(some), dtype=np.int64)
@@ -334,11 +335,11 @@ class _Around:
 
 def _draw_together(around: list[_Around], starts: Ints, keys: NDArray[np.uint32], first_number: int) -> Ints:
     found, ball = np.full(starts[-1], -1, dtype=np.int64), around[0].ball
-    left, number = np.arange(starts[-1]), 0
+    left, number, patience = np.arange(starts[-1]), 0, _PATIENCE
     while left.size:
         whose = np.searchsorted(starts, left, side="right") - 1
-        if number > 1 and number % _PATIENCE == 1 and (ball == around[0].ball or ball < len(around[0])):
-            ball *= _LARGER
+        if number > patience and (ball == around[0].ball or ball < len(around[0])):
+            ball, patience = ball * _LARGER, patience * _LARGER
             for one in np.unique(whose).tolist():
                 around[one].reaching(ball)
         uniforms, bits = _random_numbers(keys, left, first_number, number)

@@ -28,8 +28,8 @@ _ROWS, _WIDE = 256, 2048  # the tiles of `most`
 class BestProduct:
     """Finds the word with the largest product plus bias for many queries, in the precision of the vectors.
 
-    In single precision, compiled code does it in one step. Otherwise the words are kept as transposed tiles with the
-    bias as a further row, so that only a matrix product and an argmax remain.
+    Compiled code does it in one step. Without it, the words are kept as transposed tiles with the bias as a further
+    row, so that only a matrix product and an argmax remain.
     """
 
     def __init__(self, vectors: Floats, bias: Floats) -> None:
@@ -44,27 +44,28 @@ class BestProduct:
         dtype, native = self._vectors.dtype, compiled()
         found = np.zeros((len(queries), 1), dtype=np.int64)
         highest = np.full((len(queries), 1), -np.inf, dtype=dtype)
-        is_single = native is not None and dtype == queries.dtype == np.float32
-        points = plain(queries, np.float32) if is_single else queries
+        is_wide = dtype == np.float64
+        runs = native is not None and dtype == queries.dtype and (is_wide or dtype == np.float32)
+        points: Floats = plain(queries, np.float64 if is_wide else np.float32) if runs else queries
 
         def search(part: slice) -> None:
-            if native is None or not is_single:
+            if native is None or not runs:
                 self._search_tiles(points[part], highest[part], found[part])
                 return
             some = points[part]
             shape = self._vectors.shape
-            native.best_products(kind(), self._packed, *shape, some, len(some), highest[part], found[part])
+            native.best_products(kind(), is_wide, self._packed, *shape, some, len(some), highest[part], found[part])
 
         # compiled code is single-threaded, so few queries are divided among the cores
-        several = -(-len(queries) // cores()) if is_single else _QUERIES
+        several = -(-len(queries) // cores()) if runs else _QUERIES
         run(search, blocks(len(queries), max(1, min(_QUERIES, several))))
         return found[:, 0], highest[:, 0]
 
     @cached_property
-    def _packed(self) -> Matrix:
+    def _packed(self) -> Floats:
         """The words in blocks of shape (coordinates + bias, words)."""
         words, dimension = self._vectors.shape
-        packed = np.zeros((-(-words // _BLOCK), dimension + 1, _BLOCK), dtype=np.float32)
+        packed = np.zeros((-(-words // _BLOCK), dimension + 1, _BLOCK), dtype=self._vectors.dtype)
         packed[-1, -1] = -np.inf  # padding in the last block never wins
         for number, part in enumerate(blocks(words, _BLOCK)):
             packed[number, :-1, : part.stop - part.start] = self._vectors[part].T

@@ -21,7 +21,7 @@ from wordveil.files import digest_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Folder", "write_once"]
+__all__ = ["Folder", "digests", "write_once"]
 
 _OURS = "_wordveil.json"
 _DONE = "_SUCCESS"
@@ -90,6 +90,14 @@ class Folder:
         """Remove the folder with everything in it."""
         self._system.delete(self._place, True)
 
+    def digest(self, path: str) -> str:
+        """Return the SHA-256 of a file, whose path is one of `files`, in constant memory."""
+        stream = self._system.open(self._jvm.org.apache.hadoop.fs.Path(path))
+        try:
+            return str(self._jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
+        finally:
+            stream.close()
+
     def files(self) -> list[tuple[str, int, int]]:
         """Return paths, sizes and times of the file, or of the files that Spark reads from the folder."""
         found = []
@@ -101,6 +109,16 @@ class Folder:
                 if not any(name.startswith(("_", ".")) for name in path[start:].split("/")):
                     found.append((path, int(state.getLen()), int(state.getModificationTime())))
         return sorted(found)
+
+
+def digests(session: SparkSession, store: str) -> list[str]:
+    """Return the SHA-256 of each file of a complete folder, in no order that tells of their names.
+
+    The driver reads them as streams: whatever Spark reads whole, several tasks hold several times, and an executor with
+    Spark's usual gigabyte died of it after the release was complete.
+    """
+    folder = Folder(session, store)
+    return sorted(folder.digest(path) for path, *_ in folder.files())
 
 
 def write_once(

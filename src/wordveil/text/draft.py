@@ -64,12 +64,16 @@ class Keys:
 
 
 class Wanted(NamedTuple):
-    """What to draw; each field is followed by the numbers of the texts that its items are for, in order."""
+    """What to draw, in the order of the texts.
+
+    The words in and outside the vocabulary are followed by where those of each text end, the others by the numbers of
+    the texts that they are for.
+    """
 
     ids: NDArray[np.int64]
-    ids_of: NDArray[np.int64]
+    ids_stops: NDArray[np.int64]
     outside: NDArray[np.int64]  # words outside the vocabulary, by the numbers of their keys
-    outside_of: NDArray[np.int64]
+    outside_stops: NDArray[np.int64]
     keys: Keys
     numbers: list[str]
     numbers_of: list[int]
@@ -77,24 +81,20 @@ class Wanted(NamedTuple):
     values_of: list[int]
 
     @classmethod
-    def of(cls, veil: Veil, drafts: Mapping[int, Draft], keys: Keys | None = None) -> Wanted:
-        """Gather what to draw for drafts, given by the numbers of their texts."""
+    def of(cls, veil: Veil, drafts: Mapping[int, Draft], texts: int, keys: Keys | None = None) -> Wanted:
+        """Gather what to draw for drafts, given by their numbers among so many texts."""
         replaces = veil.oov == "replace"
-        ids = np.array([i for draft in drafts.values() for i in draft.ids], dtype=np.int64)
-        lengths = [len(draft.ids) for draft in drafts.values()]
-        outside = (
-            [(number, key) for number, draft in drafts.items() for key in draft.outside_keys()] if replaces else []
-        )
         keys = Keys() if keys is None else keys
+        outside = {number: draft.outside_keys() if replaces else [] for number, draft in drafts.items()}
         numbers = [
             (number, draft.pieces[place]) for number, draft in drafts.items() if replaces for place in draft.numbers
         ]
         values = [(number, value) for number, draft in drafts.items() for value in draft.values(veil)]
         return cls(
-            ids,
-            np.repeat(np.fromiter(drafts, np.int64, len(drafts)), lengths),
-            np.array([keys.number(key) for _, key in outside], dtype=np.int64),
-            np.array([number for number, _ in outside], dtype=np.int64),
+            np.array([i for draft in drafts.values() for i in draft.ids], dtype=np.int64),
+            _stops({number: len(draft.ids) for number, draft in drafts.items()}, texts),
+            np.array([keys.number(key) for some in outside.values() for key in some], dtype=np.int64),
+            _stops({number: len(some) for number, some in outside.items()}, texts),
             keys,
             [word for _, word in numbers],
             [number for number, _ in numbers],
@@ -103,10 +103,18 @@ class Wanted(NamedTuple):
         )
 
 
+def _stops(sizes: Mapping[int, int], texts: int) -> NDArray[np.int64]:
+    """Return where the items of each of so many texts end; those that are not named have none."""
+    each = np.zeros(texts, dtype=np.int64)
+    each[list(sizes)] = list(sizes.values())
+    return np.cumsum(each)
+
+
 class Drawn(NamedTuple):
     """The draws for what was wanted."""
 
     ids: NDArray[np.int64]
+    places: NDArray[np.int32] | None  # for each word which of these it has; None if each has its own
     outside: NDArray[np.int64]
     digits: list[str]
     moved: list[str | None]
@@ -115,7 +123,8 @@ class Drawn(NamedTuple):
 
     def words(self, vocabulary: Vocabulary) -> Words:
         """Return the words to write."""
-        inside, outside = vocabulary.take(self.ids), vocabulary.take(self.outside)
+        ids = self.ids if self.places is None else self.ids[self.places]
+        inside, outside = vocabulary.take(ids), vocabulary.take(self.outside)
         return Words(iter(inside), iter(outside), iter(self.digits), iter(self.moved))
 
 
@@ -148,28 +157,26 @@ def draw(veil: Veil, wanted: Wanted, groups: NDArray[np.int64], scopes: Mapping[
         both = veil.mechanism.draw(taken, veil.entropy) if taken.size else taken
         digits = random_digits(list(map(len, wanted.numbers)), veil.entropy) if wanted.numbers else []
         moved = veil.nonwords.move(wanted.values, veil.entropy)
-        return Drawn(both[: len(ids)], both[len(ids) :], digits, moved, repeated, numbering)
+        return Drawn(both[: len(ids)], None, both[len(ids) :], digits, moved, repeated, numbering)
     if once.is_keyed:
         digests = once.digests([scopes[number] for number in range(len(scopes))])
-    drawn, outside, digits, moved = ids, ids[:0], list[str](), list[str | None]()
+    drawn, places, outside, digits, moved = ids, None, ids[:0], list[str](), list[str | None]()
     if ids.size:
-        found = once.words(veil.mechanism, ids, groups[wanted.ids_of], digests, veil.entropy)
-        drawn = found.ids
-        # In a wider scope, count only what recurs within the text: taken alone, a text loses for all its words.
-        first = first_uses(wanted.ids_of, ids, len(veil.mechanism.space))[0] if once.is_keyed else found.first
-        repeated = np.bincount(wanted.ids_of, minlength=len(groups)) - np.bincount(
-            wanted.ids_of[first], minlength=len(groups)
-        )
+        drawn, uses = once.words(veil.mechanism, ids, wanted.ids_stops, groups, digests, veil.entropy)
+        places = uses.places
+        if once.is_keyed:
+            # In a wider scope, count only what recurs within the text: taken alone, a text loses for all its words.
+            uses = first_uses(ids, wanted.ids_stops, np.arange(len(groups)), len(veil.mechanism.space))
+        repeated = np.diff(wanted.ids_stops, prepend=0) - uses.fresh
     if wanted.outside.size:
-        there = groups[wanted.outside_of]
-        words = wanted.outside, wanted.keys.names
-        outside = once.outside(veil.mechanism, veil.outside_words, *words, there, digests, veil.entropy)
+        words = wanted.outside, wanted.keys.names, wanted.outside_stops
+        outside = once.outside(veil.mechanism, veil.outside_words, *words, groups, digests, veil.entropy)
     if wanted.numbers:
         digits = once.numbers(wanted.numbers, groups[wanted.numbers_of].tolist(), digests, veil.entropy)
     if wanted.values:
         there = groups[wanted.values_of].tolist()
         moved = once.values(veil.nonwords.move, wanted.values, there, digests, veil.entropy)
-    return Drawn(drawn, outside, digits, moved, repeated, numbering)
+    return Drawn(drawn, places, outside, digits, moved, repeated, numbering)
 
 
 class Draft:

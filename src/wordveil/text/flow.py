@@ -8,58 +8,49 @@ So the same seed gives the same bytes with or without compiled code.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-import regex
 from numpy.typing import NDArray
 
 from wordveil.kernels.native import compiled
 from wordveil.kernels.words import (
-    CHARACTERS,
-    EDIT,
-    FORM,
-    KIND,
-    NUMBER,
     SPAN,
     STRANGE,
     Cut,
-    Growing,
+    Draws,
+    Room,
     Spans,
     Strings,
-    StringTable,
     Values,
     cut_texts,
     find_values,
     write_texts,
 )
 from wordveil.kernels.words import VALUES as PLAIN_VALUES
-from wordveil.parallel import renew_after_fork
-from wordveil.spaces import Vocabulary
-from wordveil.text.draft import Draft, Keys, Wanted, draw
-from wordveil.text.forms import INSIDE, SPELLS, ends_in_word, form_of, gap_of
-from wordveil.text.identifiers import HINTS, VALUES
+from wordveil.text.draft import Draft, Drawn, Wanted, draw
+from wordveil.text.forms import ends_in_word
+from wordveil.text.identifiers import VALUES
 from wordveil.text.nonwords import Numbering
 from wordveil.text.release import Counts, Release
 from wordveil.text.selection import Document
-from wordveil.text.tokens import APOSTROPHES, Tokens, cut_words, is_number, lookup_key, set_apart, visible_key
+from wordveil.text.spellings import Known, encoded, kinds_of_characters, spelt
+from wordveil.text.tokens import set_apart
 from wordveil.text.veil import Veil
 
-__all__ = ["Flow", "Rewritten", "Texts", "counts_of", "kinds_of_characters"]
+__all__ = ["Flow", "Rewritten", "Texts", "counts_of"]
 
 _COUNTED = [one.name for one in fields(Counts)]
-_REMEMBERED = 1 << 18  # spellings of words, after which all are forgotten
-_SMALL = 1 << 14  # for fewer bytes the tables are not worth making
+_SMALL = 1 << 14  # for fewer bytes the tables are not worth making,
+_SMALLEST = 1 << 10  # and for fewer than these not worth using
 _LARGE = 1 << 28  # the most bytes that compiled code takes at once
-_KINDS = {SPELLS: KIND.SPELLS, INSIDE: KIND.INSIDE, APOSTROPHES: KIND.APOSTROPHE, HINTS: KIND.HINT}
 
 Int64 = NDArray[np.int64]
+Which = NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True)
@@ -73,9 +64,9 @@ class Texts:
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
         """Concatenate texts."""
-        encoded = [_encoded(text) for text in texts]
-        ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
-        return cls(b"".join(encoded), np.concatenate([[0], ends])[:-1], ends)
+        each = list(map(encoded, texts))
+        ends = np.cumsum(list(map(len, each)), dtype=np.int64)
+        return cls(b"".join(each), np.concatenate([[0], ends])[:-1], ends)
 
     @classmethod
     def joined(cls, parts: Sequence[Texts]) -> Texts:
@@ -133,10 +124,6 @@ def counts_of(releases: Sequence[Release]) -> Int64:
     return np.array(rows, dtype=np.int64).reshape(-1, len(_COUNTED))
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 class Flow:
     """Veils many texts at once with veils of the same settings. Threads may share it, and then share what it learns.
 
@@ -145,12 +132,12 @@ class Flow:
     veil : Veil
         The veil; `rewrite` may be given another with the same settings.
     small : int
-        Below this many bytes, texts are veiled in Python.
+        Below this many bytes, texts are veiled in Python until something is known of words.
     """
 
     def __init__(self, veil: Veil, *, small: int = _SMALL) -> None:
         self._veil, self._small = veil, small
-        self._known = _Known(veil)
+        self._known, self._room = Known(veil), Room()
         self._is_plain = (
             veil.selection.kind in ("content", "all")
             and veil.oov == "replace"
@@ -177,29 +164,19 @@ class Flow:
         scopes : mapping of int to hashable
             The scope of each group.
         """
-        native = compiled()
-        is_plain = native is not None and self._is_plain and self._small <= len(texts.data) < _LARGE
-        known = self._known
+        native, known = compiled(), self._known
         if known.is_full:
-            known = self._known = _Known(self._veil)
-        found = self._find(native, texts, known) if native is not None and is_plain else _all_strange(len(texts))
+            known = self._known = Known(self._veil)
+        small = self._small if known.is_empty else min(self._small, _SMALLEST)
+        is_plain = native is not None and self._is_plain and small <= len(texts.data) < _LARGE
+        room = self._room.take(len(texts.data)) if is_plain else ()
+        found = self._find(native, texts, known, room) if native is not None and is_plain else _all_strange(len(texts))
         cut = found.cut
         strange = np.flatnonzero(cut.states == STRANGE).tolist()
         drafts = {number: Draft(veil, Document(texts.text(number))) for number in strange}
-        of_edit = np.repeat(np.arange(len(cut.stops)), np.diff(cut.stops, prepend=0))
-        is_outside = (cut.flags & EDIT.OUTSIDE) != 0
-        is_inside = cut.codes >= 0
-        wanted, order = _merged(
-            Wanted.of(veil, drafts, known.keys),
-            (cut.codes[is_inside].astype(np.int64), of_edit[is_inside]),
-            (-1 - cut.codes[is_outside].astype(np.int64), of_edit[is_outside]),
-        )
+        wanted, are_cut = _merged(cut, Wanted.of(veil, drafts, len(texts), known.keys))
         drawn = draw(veil, wanted, groups, scopes)
-        codes = cut.codes.copy()
-        inside, outside = drawn.ids[order[0]], drawn.outside[order[1]]
-        codes[is_inside] = inside[: is_inside.sum()]
-        codes[is_outside] = outside[: is_outside.sum()]
-        left = drawn._replace(ids=inside[is_inside.sum() :], outside=outside[is_outside.sum() :])
+        draws, left = _apart_again(drawn, are_cut)
         words = left.words(veil.mechanism.space.vocabulary)
         named = drawn.numbering() if drafts else []
         releases = [
@@ -208,19 +185,20 @@ class Flow:
         counts = found.counts()
         counts[:, _COUNTED.index("repeated")] = drawn.repeated
         counts[strange] = counts_of(releases)
-        beside = [_encoded(release.text) for release in releases]
+        beside = [encoded(release.text) for release in releases]
         if native is None or not is_plain:
             return Rewritten(_between(texts, beside), counts)
-        cut = _with_whole(cut._replace(codes=codes), strange, texts, len(found.written))
-        spelt = _spelt(veil.mechanism.space.vocabulary)
-        written = write_texts(native, *texts.parts, cut, spelt, Strings.of(found.written + beside))
+        cut = _with_whole(cut, strange, texts, len(found.written))
+        words_of = spelt(veil.mechanism.space.vocabulary)
+        written = write_texts(native, *texts.parts, cut, draws, words_of, Strings.of(found.written + beside))
+        self._room.give_back(room)
         return Rewritten(Texts(*written), counts)
 
-    def _find(self, native: ModuleType, texts: Texts, known: _Known) -> _Found:
+    def _find(self, native: ModuleType, texts: Texts, known: Known, room: tuple[NDArray[Any], ...]) -> _Found:
         """Cut texts by compiled code, after finding everything that is not a word."""
         # Some things are made at first use, which takes long: one thread makes them while the others wait.
         with known.lock if known.is_empty else nullcontext():
-            kinds = kinds_of_characters()
+            kinds = kinds_of_characters(texts.data)
             values, left = find_values(native, *texts.parts, kinds)
             plain = self._plain_values(texts.data, values)
             strange = plain.strange
@@ -246,7 +224,7 @@ class Flow:
         ranges = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum(np.bincount(of_text, minlength=len(texts)), out=ranges[1:])
         cut = cut_texts(
-            native, *texts.parts, kinds, Spans(starts, ends, flags, ranges), known,
+            native, *texts.parts, kinds, Spans(starts, ends, flags, ranges), known, room,
             by_position=self._veil.case == "sentence", strange=strange,
         )  # fmt: skip
         what = plain.written + written
@@ -289,7 +267,7 @@ class Flow:
         apart = []
         for (kind, begin, end), put in zip(found, new, strict=True):
             flags = (SPAN.MARKUP if kind == "MARKUP" else 0) | (SPAN.ALNUM if ends_in_word(text[end - 1]) else 0)
-            first, last = (begin, end) if is_ascii else (len(_encoded(text[:begin])), len(_encoded(text[:end])))
+            first, last = (begin, end) if is_ascii else (len(encoded(text[:begin])), len(encoded(text[:end])))
             apart.append((kind, (start + first, start + last, flags), put.encode()))
         return apart
 
@@ -326,34 +304,56 @@ class _Found(NamedTuple):
 
 
 def _all_strange(texts: int) -> _Found:
-    nothing = np.empty(0, dtype=np.int32)
+    nothing, flags = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
     counts, stops = np.zeros((texts, 3), dtype=np.int32), np.zeros(texts, dtype=np.int64)
-    states = np.full(texts, STRANGE, dtype=np.uint8)
-    none = stops[:0]
-    return _Found(Cut(nothing, nothing, nothing, nothing.astype(np.uint8), counts, stops, states), none, none, [])
+    states, none = np.full(texts, STRANGE, dtype=np.uint8), stops[:0]
+    return _Found(Cut(nothing, nothing, nothing, flags, none, none, counts, stops, states), none, none, [])
 
 
-def _merged(
-    wanted: Wanted, inside: tuple[Int64, Int64], outside: tuple[Int64, Int64]
-) -> tuple[Wanted, tuple[Int64, Int64]]:
-    """Merge the wanted words, in the order of the texts; return also the positions of `inside` and `outside`."""
-    ids_of = np.concatenate([inside[1], wanted.ids_of])
-    outside_of = np.concatenate([outside[1], wanted.outside_of])
-    by_text = [np.argsort(numbers, kind="stable") for numbers in (ids_of, outside_of)]
-    places = [np.empty_like(order) for order in by_text]
-    for order, place in zip(by_text, places, strict=True):
-        place[order] = np.arange(len(order))
-    merged = wanted._replace(
-        ids=np.concatenate([inside[0], wanted.ids])[by_text[0]],
-        ids_of=ids_of[by_text[0]],
-        outside=np.concatenate([outside[0], wanted.outside])[by_text[1]],
-        outside_of=outside_of[by_text[1]],
-    )
-    return merged, (places[0], places[1])
+def _merged(cut: Cut, drafted: Wanted) -> tuple[Wanted, tuple[Which, Which]]:
+    """Add the words of texts that were cut to those of drafts, in the order of the texts.
+
+    Returns also which of the words in and outside the vocabulary are of texts that were cut: None for all.
+    """
+    inside, outside = np.cumsum(cut.counts[:, 1:], axis=0, dtype=np.int64).T
+    ids, ids_stops, are_ids_cut = _in_order(cut.inside, inside, drafted.ids, drafted.ids_stops)
+    others, others_stops, are_others_cut = _in_order(cut.outside, outside, drafted.outside, drafted.outside_stops)
+    wanted = drafted._replace(ids=ids, ids_stops=ids_stops, outside=others, outside_stops=others_stops)
+    return wanted, (are_ids_cut, are_others_cut)
+
+
+def _in_order(some: Int64, some_stops: Int64, others: Int64, others_stops: Int64) -> tuple[Int64, Int64, Which]:
+    """Merge what is of some texts with what is of others, and return which is of the former."""
+    stops = some_stops + others_stops
+    if not len(others):
+        return some, stops, None
+    places = np.repeat(some_stops, np.diff(others_stops, prepend=0))
+    are_some = np.ones(len(some) + len(others), dtype=np.bool_)
+    are_some[places + np.arange(len(others))] = False
+    return np.insert(some, places, others), stops, are_some
+
+
+def _apart_again(drawn: Drawn, are_cut: tuple[Which, Which]) -> tuple[Draws, Drawn]:
+    """Return the draws for texts that were cut, and those for drafts."""
+    inside, outside = are_cut
+    ids, places = drawn.ids, drawn.places
+    own_ids, own_places, left_ids, left_places = ids, places, ids[:0], None
+    if inside is not None:
+        if places is None:
+            own_ids, left_ids = ids[inside], ids[~inside]
+        else:
+            own_places, left_ids, left_places = places[inside], ids, places[~inside]
+    own_outside, left_outside = drawn.outside, drawn.outside[:0]
+    if outside is not None:
+        own_outside, left_outside = drawn.outside[outside], drawn.outside[~outside]
+    left = drawn._replace(ids=left_ids, places=left_places, outside=left_outside)
+    return Draws(own_ids, own_places, own_outside), left
 
 
 def _with_whole(cut: Cut, strange: list[int], texts: Texts, first: int) -> Cut:
     """Add an edit for each text that was veiled in Python, with the strings from number `first` on."""
+    if not strange:
+        return cut
     numbers = np.array(strange, dtype=np.int64)
     there = texts.ends[numbers] > texts.starts[numbers]
     numbers, place = numbers[there], cut.stops[numbers[there]]
@@ -379,138 +379,3 @@ def _between(texts: Texts, new: list[bytes]) -> Texts:
         at += len(gap) + len(text)
     parts.append(texts.data[before[len(new)] :])
     return Texts(b"".join(parts), bounds[0], bounds[1])
-
-
-class _Known:
-    """What compiled code knows about words and gaps under the settings of a veil.
-
-    Threads share it. Only one adds to it at a time; the others go on with `tables` as it was before.
-    """
-
-    def __init__(self, veil: Veil) -> None:
-        self._lookup, self._vocabulary = veil.lookup, veil.mechanism.space.vocabulary
-        self._left_alone = veil.selection.left_alone if veil.selection.kind == "content" else frozenset()
-        self.empty, self.space = gap_of(""), gap_of(" ")
-        self.keys = Keys()  # of words outside the vocabulary
-        self._begin()
-        renew_after_fork(self)
-
-    def _begin(self) -> None:
-        self._words, self._gaps = StringTable(), StringTable()
-        self._first_parts, self._parts, self._gap_flags = Growing(np.int32, 0), Growing(np.int32), Growing(np.int32)
-        self.lock = threading.Lock()
-        self.tables = self._tables()
-
-    def after_fork(self) -> None:
-        """Start again empty if a thread that this process does not have was adding something when it forked."""
-        if self.lock.acquire(blocking=False):
-            self.lock.release()
-        else:
-            self._begin()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is known."""
-        return self._words.count == 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has grown so large that it should be replaced by an empty one."""
-        return self._words.count + self._gaps.count + len(self.keys) > _REMEMBERED
-
-    def _tables(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the tables of words and of gaps, in the form that compiled code takes."""
-        words = (self._words.native, self._first_parts.room, self._parts.room, len(self._parts) // 5)
-        return words, (self._gaps.native, self._gap_flags.room)
-
-    def learn(self, data: bytes, missing: NDArray[np.int32], tables: object) -> bool:
-        """Learn words and gaps that `tables` lack; return whether all of them will be found.
-
-        If another thread has learnt something since, nothing is learnt here: cut again with its tables first.
-        """
-        with self.lock:
-            return tables is not self.tables or self._learn(data, missing)
-
-    def _learn(self, data: bytes, missing: NDArray[np.int32]) -> bool:
-        # Slices are cheap, and many are equal.
-        is_word = missing[:, 0] != 0
-        words, gaps = (
-            list(dict.fromkeys([data[start:end] for start, end in missing[which, 1:].tolist()]))
-            for which in (is_word, ~is_word)
-        )
-        ids, left_alone, outside = self._vocabulary.ids, self._left_alone, self.keys.number
-        parts, counts = list[int](), list[int]()
-        for word in words:
-            run = word.decode("utf-8", "surrogatepass")
-            if len(word) > 1 and word.isalpha():  # ASCII: most are such words
-                form, key = (FORM.PLAIN, run) if word.islower() else (form_of(run), run.lower())
-                code = ids.get(run)
-                if code is None:
-                    code = self._lookup.id(run, key)
-                form |= FORM.ALNUM | (FORM.FUNCTION if key in left_alone else 0)
-                parts += (len(word), 0, -1 - outside(key) if code is None else code, form, self.empty)
-                counts.append(1)
-            else:
-                more = self._parts_of(run)
-                parts += more
-                counts.append(len(more) // 5)
-        gap_flags = [gap_of(gap.decode("utf-8", "surrogatepass")) for gap in gaps]
-        self._first_parts.extend(len(self._parts) // 5 + np.cumsum(counts, dtype=np.int64))
-        self._parts.extend(parts)
-        self._gap_flags.extend(gap_flags)
-        are_found = self._words.add(words) & self._gaps.add(gaps)
-        self.tables = self._tables()
-        return are_found
-
-    def _parts_of(self, run: str) -> list[int]:
-        pieces, keys = Tokens(["", run, ""], [lookup_key(run)]) if run.isascii() and run.isalnum() else cut_words(run)
-        parts = list[int]()
-        for word, gap, key in zip(pieces[1::2], pieces[2::2], keys, strict=True):
-            form = form_of(word) | (FORM.FUNCTION if key in self._left_alone else 0)
-            form |= FORM.ALNUM if ends_in_word(word) else 0
-            code = self._lookup.id(word, key)
-            if code is None:
-                code = NUMBER if is_number(word) else -1 - self.keys.number(visible_key(lookup_key(word)))
-            behind = gap_of(gap) if gap else self.empty
-            parts += (len(_encoded(word)), len(_encoded(gap)), code, form, behind)
-        return parts
-
-
-@lru_cache(maxsize=2)
-def _spelt(vocabulary: Vocabulary) -> tuple[Strings, Strings, NDArray[np.uint8]]:
-    words = list(vocabulary)
-    as_listed, alnum = _packed(words)
-    signs = np.frombuffer(as_listed.letters, np.uint8).copy()
-    first = as_listed.starts[:-1][np.diff(as_listed.starts) > 0]
-    if (signs[first] < 128).all():
-        signs[first] -= np.where((signs[first] >= ord("a")) & (signs[first] <= ord("z")), 32, 0).astype(np.uint8)
-        as_capital, alnum_too = Strings(as_listed.starts, signs.tobytes()), alnum
-    else:
-        as_capital, alnum_too = _packed([word[:1].upper() + word[1:] for word in words])
-    return as_listed, as_capital, np.stack([alnum, alnum_too], axis=1)
-
-
-def _packed(words: list[str]) -> tuple[Strings, NDArray[np.uint8]]:
-    """Concatenate words and find which end as words end, without a call for every word."""
-    signs = np.frombuffer(_encoded("\n".join(words)), np.uint8)
-    ends = np.append(np.flatnonzero(signs == ord("\n")), len(signs))
-    if len(ends) != len(words):  # words with line breaks in them
-        alnum = np.array([ends_in_word(word) for word in words], dtype=np.uint8)
-        return Strings.of(list(map(_encoded, words))), alnum
-    last = signs[np.maximum(ends - 1, 0)]
-    alnum = np.array([chr(sign).isalnum() for sign in range(128)] + [False] * 128, dtype=np.uint8)[last]
-    for place in np.flatnonzero(last >= 128).tolist():
-        alnum[place] = ends_in_word(words[place])
-    starts = np.concatenate([[0], ends - np.arange(len(words))])
-    return Strings(starts, signs[signs != ord("\n")].tobytes()), alnum
-
-
-@lru_cache(maxsize=1)
-def kinds_of_characters() -> NDArray[np.uint8]:
-    """Return the `KIND` of every character that compiled code knows, from the regular expressions that cut texts."""
-    every = np.arange(CHARACTERS, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
-    kinds = np.zeros(CHARACTERS, dtype=np.uint8)
-    for members, kind in _KINDS.items():
-        for run in regex.finditer(rf"[{members}]+", every):
-            kinds[run.start() : run.end()] |= kind
-    return kinds

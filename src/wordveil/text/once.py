@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms import Mechanism
 from wordveil.errors import InputError, OptionError
-from wordveil.kernels.words import first_uses
+from wordveil.kernels.words import Uses, first_uses
 from wordveil.noise import Entropy, KeyedEntropy
 from wordveil.text.nonwords import Numbering
 from wordveil.text.replacing import OutsideWords, random_digits
@@ -39,10 +39,15 @@ Drawn = TypeVar("Drawn")
 
 
 class Shared(NamedTuple):
-    """Draws for words; equal words of a scope have the same draw."""
+    """Draws for the different words of each scope, and which of these each word has."""
 
     ids: NDArray[np.int64]
-    first: NDArray[np.int64]  # the indices of the first occurrence of each distinct word of a scope
+    uses: Uses
+
+    @property
+    def each(self) -> NDArray[np.int64]:
+        """The draw of each word."""
+        return np.asarray(self.ids[self.uses.places])
 
 
 class Once:
@@ -127,25 +132,29 @@ class Once:
         self,
         mechanism: Mechanism[Any],
         ids: NDArray[np.int64],
+        stops: NDArray[np.int64],
         groups: NDArray[np.int64],
         digests: Sequence[bytes],
         entropy: Entropy,
     ) -> Shared:
-        """Draw for words; `groups` are the numbers of their scopes, and `digests` the scopes' digests by number."""
+        """Draw for words of texts, those of each of which end at its place in `stops`.
+
+        `groups` are the numbers of the texts' scopes, and `digests` the scopes' digests by number.
+        """
         # In order of occurrence, so that a seed draws the same as it would without a scope.
-        first, place = first_uses(groups, ids, len(mechanism.space))
+        uses = first_uses(ids, stops, groups, len(mechanism.space))
         if not self.is_keyed:
-            return Shared(mechanism.draw(ids[first], entropy)[place], first)
-        different = zip(groups[first].tolist(), ids[first].tolist(), strict=True)
+            return Shared(mechanism.draw(ids[uses.first], entropy), uses)
+        different = zip(_groups_of(uses, stops, groups), ids[uses.first].tolist(), strict=True)
         keys = [self._hash(b"word" + digests[group], str(word)) for group, word in different]
         known = np.array([self._remembered.get(key[-16:], -1) for key in keys], dtype=np.int64)
         new = np.flatnonzero(known < 0)
         if new.size:
-            known[new] = mechanism.draw_each(ids[first][new], [keys[number] for number in new.tolist()])
+            known[new] = mechanism.draw_each(ids[uses.first][new], [keys[number] for number in new.tolist()])
             if len(self._remembered) + len(new) > _REMEMBERED:
                 self._remembered.clear()  # drawing them again only costs time
             self._remembered.update((keys[number][-16:], int(known[number])) for number in new[:_REMEMBERED].tolist())
-        return Shared(known[place], first)
+        return Shared(known, uses)
 
     def outside(
         self,
@@ -153,22 +162,23 @@ class Once:
         source: OutsideWords,
         words: NDArray[np.int64],
         keys: Mapping[int, str],
+        stops: NDArray[np.int64],
         groups: NDArray[np.int64],
         digests: Sequence[bytes],
         entropy: Entropy,
     ) -> NDArray[np.int64]:
         """Draw for words outside the vocabulary, given by their keys: as `mechanism` does for a random word."""
-        first, place = first_uses(groups, words, int(words.max(initial=0)) + 1)
+        uses = first_uses(words, stops, groups, int(words.max(initial=0)) + 1)
         if self.is_keyed:
-            numbers = zip(groups[first].tolist(), words[first].tolist(), strict=True)
+            numbers = zip(_groups_of(uses, stops, groups), words[uses.first].tolist(), strict=True)
             different = [(group, keys[number]) for group, number in numbers]
             # The stand-in follows from one hash and its draw from another, both of the word's scope and key.
             seeds = [self._hash(b"outside" + digests[group], key) for group, key in different]
             taken = np.concatenate([source.draw(1, KeyedEntropy(seed)) for seed in seeds])
             drawn = mechanism.draw_each(taken, [self._hash(b"drawn" + digests[group], key) for group, key in different])
         else:
-            drawn = mechanism.draw(source.draw(len(first), entropy), entropy)
-        return np.asarray(drawn[place])
+            drawn = mechanism.draw(source.draw(len(uses.first), entropy), entropy)
+        return np.asarray(drawn[uses.places])
 
     def values(
         self,
@@ -247,6 +257,12 @@ class Once:
         # The encoding is unambiguous: ways and digests have a fixed length, and no kind is a prefix of another.
         message = self._way + kind + b"\0" + text.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(message, key=self.secret, person=_PURPOSE).digest()
+
+
+def _groups_of(uses: Uses, stops: NDArray[np.int64], groups: NDArray[np.int64]) -> list[int]:
+    """Return the group of each first use."""
+    found: list[int] = groups[np.searchsorted(stops, uses.first, side="right")].tolist()
+    return found
 
 
 def _text(word: str | tuple[str, str]) -> str:

@@ -347,7 +347,7 @@ class Veil:
         """Draw for all drafts at once and write the texts."""
         scopes = [draft.scope for draft in drafts]
         groups = list(range(len(drafts))) if self.once is None else self.once.groups(scopes)
-        wanted = Wanted.of(self, dict(enumerate(drafts)))
+        wanted = Wanted.of(self, dict(enumerate(drafts)), len(drafts))
         drawn = draw(self, wanted, np.array(groups, dtype=np.int64), dict(zip(groups, scopes, strict=True)))
         words, named = drawn.words(self._vocabulary), zip(drawn.repeated.tolist(), drawn.numbering(), strict=True)
         return [draft.write(self, words, *own) for draft, own in zip(drafts, named, strict=True)]

@@ -59,16 +59,18 @@ def test_a_run_by_another_attacker_stands_beside_and_says_how_it_was_made(tmp_pa
     ran: dict[str, Any] = {"rows": 300, "levels": [0.25], "date": "2026-11-18"}
     how = {"attacker": "context", "reader": "shipped", **ran}
     assert kept(folder, "mechanisms", "in context", quick=False, **how)
-    assert list(folder.found()) == ["mechanisms", "mechanisms-context"]
-    assert folder.picture("mechanisms-context", "").exists()
+    assert kept(folder, "mechanisms", "in context, fitted", quick=False, **{**how, "reader": "context"})
+    assert list(folder.found()) == ["mechanisms", "mechanisms-context", "mechanisms-shipped"]
+    assert folder.picture("mechanisms-shipped", "").exists()
     write_page(page, folder)
-    alone, context = page.read_text().split("\n## ")[1:]
+    alone, fitted, context = page.read_text().split("\n## ")[1:]
+    assert "in context, fitted" in fitted
     assert "one word at a time" in alone
     assert "--attacker" not in alone
     assert "--attacker context --reader shipped --rows 300 --level 0.25" in context
     assert "at most 300 examples" in context
     assert "2026-11-18" in context
-    assert "(mechanisms-context.png)" in context
+    assert "(mechanisms-shipped.png)" in context
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"name": "icdm-fig4", "quick": true}', '{"name": "icdm-fig3"}'])

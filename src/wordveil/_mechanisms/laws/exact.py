@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.laws.columns import Columns
 from wordveil._mechanisms.laws.figures import (
     Figures,
     Guess,
@@ -25,7 +27,7 @@ from wordveil._mechanisms.laws.figures import (
     expected_distinct,
     likeliest_sets,
 )
-from wordveil._mechanisms.laws.law import Ids, Law, support
+from wordveil._mechanisms.laws.law import Ids, Law, Memory, support
 from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched
 from wordveil.stats import Estimate
@@ -159,7 +161,12 @@ class RowLaw(ExactLaw):
         return self.mechanism.probability_rows(ids)
 
     def _log_columns(self, outputs: Ids, words: Ids, watch: Watch) -> Floats:
-        return self.mechanism.log_columns(outputs, words, watch)
+        columns = self._remembered("columns", (words,), Columns)
+        return columns(outputs, lambda missing: self.mechanism.log_columns(missing, words, watch))
+
+    @cached_property
+    def _remembered(self) -> Memory:
+        return Memory()
 
     def posterior_mean(
         self, vectors: NDArray[np.floating[Any]], prior: Floats, outputs: Ids | None = None, watch: Watch = ignore

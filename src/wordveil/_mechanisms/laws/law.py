@@ -42,11 +42,11 @@ class Memory:
     def __call__(self, name: Any, arrays: tuple[NDArray[Any], ...], compute: Callable[[], Found]) -> Found:
         """Return what was computed from these arrays under this name, computing it on the first call."""
         key = (name, *(hash(array.tobytes()) for array in arrays))
-        if key not in self._found:
+        found: Found | None = self._found.get(key)
+        if found is None:
             while len(self._found) >= _REMEMBERED:
-                self._found.pop(next(iter(self._found)))
-            self._found[key] = compute()
-        found: Found = self._found[key]
+                self._found.pop(next(iter(self._found)), None)  # another thread may have been quicker
+            found = self._found.setdefault(key, compute())
         return found
 
 
@@ -136,10 +136,11 @@ class Law(ABC):
     @abstractmethod
     def log_columns(
         self, outputs: Ids, inputs: Ids | None = None, *, prior: Floats | None = None, watch: Watch = ignore
-    ) -> Floats:
-        """Return ``ln Pr[M(w)=y]``, one row per output and one column per input.
+    ) -> NDArray[np.floating[Any]]:
+        """Return ``ln Pr[M(w)=y]``, one row per output and one column per input, in an array of its own.
 
-        Here `prior` has one entry per input: a law that estimates from draws draws likely inputs more often.
+        Here `prior` has one entry per input: a law that estimates from draws draws likely inputs more often, and
+        returns single precision.
         """
 
     def stays(self, ids: Ids) -> PerWord:
@@ -337,10 +338,11 @@ class Law(ABC):
         """Return the columns, each output scaled so that sums over inputs neither under- nor overflow float32."""
         logs = self.log_columns(outputs, inputs, prior=prior)
         with np.errstate(divide="ignore"):
-            largest = (logs + np.log(prior)).max(axis=1, keepdims=True)
+            largest = (logs + np.log(prior).astype(logs.dtype)).max(axis=1, keepdims=True)
         # an output that no word with prior mass gives keeps its zeros
         logs -= np.where(np.isfinite(largest), largest, 0.0)
-        return np.exp(np.minimum(logs, 80.0), out=logs).astype(np.float32)
+        np.minimum(logs, 80.0, out=logs)
+        return np.exp(logs, out=logs).astype(np.float32, copy=False)
 
 
 class SeenColumns(Protocol):

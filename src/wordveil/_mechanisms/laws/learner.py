@@ -28,19 +28,21 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.laws.columns import Columns
 from wordveil.parallel import blocks, renew_after_fork, run
 from wordveil.progress import Watch, ignore
 from wordveil.spaces import PointSpace, Space
 
 Places = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Matrix = NDArray[np.float32]
 
 _BINS = 40
 _PAIRS = 1 << 17
 _SAMPLE = 512
 _CELLS = 1 << 24
 _ROWS = 1 << 12
-_TOGETHER = 16  # words whose distances to all others are computed at once
+_TOGETHER = 64  # words whose distances to all others are computed at once
 _TABLE = 1 << 13
 _LEAST = 1e-12  # keeps a sum over all other words above 0 if there are none
 _UNSEEN = 0.01  # the draws that every output is given before any is made
@@ -68,6 +70,8 @@ class Sightings:
     # How often each pair came. If the probability of staying is known better than by counting, the count of a word
     # with itself is its expectation, which need not be whole.
     count: Floats
+    #: For each pair the distance of the output from the word, if it was measured already.
+    apart: Floats | None = None
 
     @classmethod
     def of(cls, suspects: Places, row: Places, output: Places) -> Sightings:
@@ -99,8 +103,7 @@ class Falloff:
         self._background = self.reached / self.reached.sum()
         self._sums = np.maximum(1.0 - self._background[self._suspects], _LEAST)
         if self._space is not None:
-            row, output, count = seen.row[moved], seen.output[moved], seen.count[moved]
-            self._learn_distances(self._space, row, output, count, np.random.default_rng(seed))
+            self._learn_distances(self._space, seen, np.flatnonzero(moved), np.random.default_rng(seed))
         self._stay = self._learn_stays(seen)
 
     def _learn_stays(self, seen: Sightings) -> Floats:
@@ -126,20 +129,18 @@ class Falloff:
         return np.clip(scipy.special.expit(features[:-1] @ weights), _LEAST, 1.0 - _LEAST)
 
     def _learn_distances(
-        self, space: PointSpace, row: Places, output: Places, count: Floats, generator: np.random.Generator
+        self, space: PointSpace, seen: Sightings, moved: Places, generator: np.random.Generator
     ) -> None:
         """Compare the distances of outputs from their words with those of outputs that are independent of the words."""
+        count, output = seen.count[moved], seen.output[moved]
         draws = min(_PAIRS, int(count.sum()))
         if draws < 10 * _BINS:
             self._space = None
             return
         chosen, others = (generator.choice(len(count), draws, p=count / count.sum()) for _ in range(2))
-
-        def apart(part: slice) -> tuple[Floats, Floats]:
-            points = space.points(self._suspects[row[chosen[part]]])
-            return space.apart(points, output[chosen[part]]), space.apart(points, output[others[part]])
-
-        real, chance = (np.concatenate(some) for some in zip(*run(apart, blocks(draws, _ROWS)), strict=True))
+        words = self._suspects[seen.row[moved[chosen]]]
+        real = _apart(space, words, output[chosen]) if seen.apart is None else seen.apart[moved[chosen]]
+        chance = _apart(space, words, output[others])
         edges = np.unique(np.quantile(np.concatenate([real, chance]), np.linspace(0, 1, _BINS + 1)))
         if len(edges) < 2:  # all at one distance, which says nothing
             self._space = None
@@ -153,67 +154,85 @@ class Falloff:
             sample, weights = output[others[:_SAMPLE]], np.full(min(_SAMPLE, draws), 1.0 / min(_SAMPLE, draws))
 
         def sums(part: slice) -> Floats:
-            factors = self._factor(space.distances(sample[part]))
-            factors[np.arange(len(factors)), sample[part]] = 0.0
-            return np.asarray(weights[part] @ factors)
+            found = np.zeros(len(space))
+            for word, weight, away in zip(sample[part], weights[part], space.distances(sample[part]), strict=True):
+                factors = self._look_up(self._table, away)
+                factors[word] = 0.0
+                factors *= np.float32(weight)
+                found += factors
+            return found
 
         found = np.sum(run(sums, blocks(len(sample), _TOGETHER)), axis=0)
         self._sums = np.maximum(found[self._suspects], _LEAST)
 
     @cached_property
-    def _table(self) -> NDArray[np.float32]:
+    def _table(self) -> Matrix:
         """The factors at evenly spaced distances from the first bin to the last."""
         return np.exp(self._log_table)
 
     @cached_property
-    def _log_table(self) -> NDArray[np.float32]:
+    def _log_table(self) -> Matrix:
         grid = np.linspace(self._middles[0], self._middles[-1], _TABLE)
         return np.interp(grid, self._middles, self._factors).astype(np.float32)
 
-    def _factor(self, distances: NDArray[np.floating]) -> NDArray[np.float32]:
-        return self._table[self._places(distances)]
+    def _look_up(self, table: Matrix, distances: NDArray[np.floating]) -> Matrix:
+        """Return the entries of a table at these distances, which should be few enough for the processor's cache."""
+        low, high = float(self._middles[0]), float(self._middles[-1])
+        places = np.subtract(distances, np.float32(low), dtype=np.float32)
+        places *= np.float32((_TABLE - 1) / (high - low) if high > low else 0.0)
+        return np.take(table, places.astype(np.intp), mode="clip")  # nearer and farther is as at the ends
 
-    def _places(self, distances: NDArray[np.floating]) -> NDArray[np.int32]:
-        low, high = self._middles[0], self._middles[-1]
-        per_unit = (_TABLE - 1) / (high - low) if high > low else 0.0
-        places = (distances - low) * per_unit
-        np.clip(places, 0, _TABLE - 1, out=places)
-        return np.asarray(places.astype(np.int32))
+    def pairs(self, row: Places, output: Places, apart: Floats | None = None) -> Floats:
+        """Return the probability of each output for the suspect at the same index of `row`.
 
-    def pairs(self, row: Places, output: Places) -> Floats:
-        """Return the probability of each output for the suspect at the same index of `row`."""
-        found = run(lambda part: self._pairs(row[part], output[part]), blocks(len(row), _ROWS))
-        return np.concatenate(found) if found else np.empty(0)
-
-    def _pairs(self, row: Places, output: Places) -> Floats:
-        words = self._suspects[row]
-        others = (1.0 - self._stay[row]) * self._background[output] / self._sums[row]
-        if self._space is not None:
-            others *= self._factor(self._space.apart(self._space.points(words), output))
-        return np.where(words == output, self._stay[row], others)
+        `apart` are the distances between the two, if they were measured already.
+        """
+        words, found = self._suspects[row], np.empty(len(row))
+        if apart is None and self._space is not None:
+            apart = _apart(self._space, words, output)
+        for part in blocks(len(row), _ROWS):  # what is worked on stays in the cache
+            own = row[part]
+            others = (1.0 - self._stay[own]) * self._background[output[part]] / self._sums[own]
+            if self._space is not None and apart is not None:
+                others *= self._look_up(self._table, apart[part])
+            found[part] = np.where(words[part] == output[part], self._stay[own], others)
+        return found
 
     def rows(self, row: Places) -> Floats:
         """Return the probabilities of every output, one row per suspect."""
         words = self._suspects[row]
         others = ((1.0 - self._stay[row]) / self._sums[row])[:, None] * self._background
         if self._space is not None:
-            others *= self._factor(self._space.distances(words))
+            for number, away in enumerate(self._space.distances(words)):
+                others[number] *= self._look_up(self._table, away)
         others[np.arange(len(words)), words] = self._stay[row]
         return others
 
-    def log_columns(self, outputs: Places) -> Floats:
-        """Return the log probabilities of some outputs, one row per output and one column per suspect."""
-        others = np.log1p(-self._stay) - np.log(self._sums)
-        found = np.log(self._background[outputs])[:, None] + others
-        if self._space is not None:
-            is_all = np.array_equal(self._suspects, np.arange(len(self._space)))
+    def log_columns(self, outputs: Places, shift: Floats) -> Matrix:
+        """Return the log probabilities of some outputs, one row per output and one column per suspect.
+
+        `shift` is added to each: one number per suspect.
+        """
+        others = (np.log1p(-self._stay) - np.log(self._sums) + shift).astype(np.float32)
+        base = np.log(self._background[outputs]).astype(np.float32)
+        found = np.empty((len(outputs), len(others)), dtype=np.float32)
+        if self._space is None:
+            np.add(base[:, None], others, out=found)
+        else:
+            chosen = None if np.array_equal(self._suspects, np.arange(len(self._space))) else self._suspects
             for part in blocks(len(outputs), max(1, _CELLS // len(self._space))):
-                distances = self._space.distances(outputs[part])
-                found[part] += self._log_table[self._places(distances if is_all else distances[:, self._suspects])]
+                # row by row, because a row stays in the processor's cache through all its steps
+                for number, row in enumerate(self._space.distances(outputs[part]), part.start):
+                    np.add(
+                        self._look_up(self._log_table, row if chosen is None else row[chosen]),
+                        others,
+                        out=found[number],
+                    )
+                    found[number] += base[number]
         where = np.argsort(self._suspects)
         place = where[np.searchsorted(self._suspects, outputs, sorter=where).clip(max=len(where) - 1)]
         row = np.flatnonzero(self._suspects[place] == outputs)
-        found[row, place[row]] = np.log(self._stay[place[row]])
+        found[row, place[row]] = np.log(self._stay[place[row]]) + shift[place[row]]
         return found
 
 
@@ -221,9 +240,9 @@ class Learnt:
     """The probabilities of a mechanism, as learnt from draws."""
 
     def __init__(self, space: Space, seen: Sightings) -> None:
-        self._seen, self._words = seen, len(space)
+        self._seen, self._words, self._columns = seen, len(space), Columns()
         self._falloff = Falloff(space, seen)
-        self._expected = self._falloff.pairs(seen.row, seen.output)
+        self._expected = self._falloff.pairs(seen.row, seen.output, seen.apart)
         self._discount = _discount(seen.count[~seen.stays])
         self._kept = self._less(seen.count, seen.stays)
         distinct = np.bincount(seen.row[~seen.stays], minlength=len(seen.suspects))
@@ -255,14 +274,20 @@ class Learnt:
         pairs = self._seen.row, self._seen.output
         return scipy.sparse.csc_array((self._kept, pairs), shape=(len(self._seen.suspects), self._words))
 
-    def log_columns(self, outputs: Places) -> Floats:
+    @cached_property
+    def _shift(self) -> Floats:
+        """What the log probabilities of each suspect differ by from those of the falloff, in the same order."""
+        return np.asarray(np.log(self._pseudo + self._lost) - np.log(self._seen.drawn + self._pseudo))
+
+    def log_columns(self, outputs: Places) -> Matrix:
         """Return the log probabilities of some outputs, one row per output and one column per suspect."""
-        drawn = self._seen.drawn + self._pseudo
-        found = self._falloff.log_columns(outputs)
-        found += np.log(self._pseudo + self._lost) - np.log(drawn)
+        return self._columns(outputs, self._log_columns)
+
+    def _log_columns(self, outputs: Places) -> Matrix:
+        found = self._falloff.log_columns(outputs, self._shift)
         seen = self._kept_table[:, outputs].tocoo()  # few pairs; all others have only their expectation
         with np.errstate(divide="ignore"):  # log(0), for pairs whose whole count was discounted
-            more = np.log(seen.data / drawn[seen.row])
+            more = np.log(seen.data / (self._seen.drawn[seen.row] + self._pseudo))
         found[seen.col, seen.row] = np.logaddexp(found[seen.col, seen.row], more)
         return found
 
@@ -280,7 +305,7 @@ class Learnt:
         output = np.concatenate([likely[1], seen.output, itself[1]])
         unseen = self._spread(likely[0], self._falloff.rows(likeliest).ravel())
         own = self._spread(itself[0], self._falloff.pairs(*itself))
-        value = np.concatenate([unseen, self._kept + self._spread(seen.row, self._expected), own])
+        value = np.concatenate([unseen, self._weights, own])
         value *= (prior / (seen.drawn + self._pseudo))[row]
         best = np.zeros(self._words)
         np.maximum.at(best, output, value)
@@ -289,8 +314,28 @@ class Learnt:
         guesses[output[wins]] = seen.suspects[row[wins]]
         return guesses
 
+    @cached_property
+    def _weights(self) -> Floats:
+        """The weight of each pair that was seen; the same under every prior."""
+        return self._kept + self._spread(self._seen.row, self._expected)
+
     def _spread(self, row: Places, expected: Floats) -> Floats:
         return np.asarray((self._pseudo + self._lost[row]) * expected)
+
+
+def distances_of(space: Space, words: Places, outputs: Places) -> Floats | None:
+    """Return the distance of each output from the word at the same index, or None if words are no points."""
+    return _apart(space, words, outputs) if isinstance(space, PointSpace) else None
+
+
+def _apart(space: PointSpace, words: Places, outputs: Places) -> Floats:
+    found = np.empty(len(words))
+
+    def measure(part: slice) -> None:
+        found[part] = space.apart(space.points(words[part]), outputs[part])
+
+    run(measure, blocks(len(words), _ROWS))
+    return found
 
 
 def _discount(counts: Floats) -> float:

@@ -289,7 +289,8 @@ class RadialLaw(SampledLaw):
             landing = self._field.follow(words[part], scales[part], draws, _GUESSES, number)
             own = [self._field.within(landing.edges, column) for column in scales[part].T]
             halves = [[stays[:, : draws // 2].sum(axis=1), stays[:, draws // 2 :].sum(axis=1)] for stays in own]
-            return {"outputs": landing.outputs, "own": np.array(halves)}
+            # they are many, and kept until all blocks are done
+            return {"outputs": landing.outputs.astype(np.min_scalar_type(len(self) - 1)), "own": np.array(halves)}
 
         blocks_done = sweep.each_block(words, "learning to guess", work, asked, within(watch, 0.0, _DRAWN), times)
         for place, one in enumerate(missing):

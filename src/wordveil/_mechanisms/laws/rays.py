@@ -6,11 +6,12 @@ dot product of ``u`` and ``v``. The products depend only on the direction and th
 computed once and shared by many queries and all ε.
 
 The compiled code keeps the words in groups of neighbours, and skips a group if its largest ``P`` and smallest ``D``
-show that none of its words can win. Without compiled code, two short lists hold nearly every winner: the words with the
-largest ``P`` in this direction, and those with the smallest ``D`` from this word. A word outside both lists scores at
-least the smallest ``D`` left out minus ``2r`` times the largest ``P`` left out. If the best listed word beats that
-bound, it is the winner. Otherwise a longer list of the first kind is searched, and finally every word. The answer is
-always exact.
+show that none of its words can win. As a function of the length of the noise, a word's score is a straight line. So if
+no other word scores less where the lines of two winners cross, only these two win in between, and one search settles
+all ε between two. Without compiled code, two short lists hold nearly every winner: the words with the largest ``P`` in
+this direction, and those with the smallest ``D`` from this word. A word outside both lists scores at least the smallest
+``D`` left out minus ``2r`` times the largest ``P`` left out. If the best listed word beats that bound, it is the
+winner. Otherwise a longer list of the first kind is searched, and finally every word. The answer is always exact.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Matrix = NDArray[np.float32]
 
 # Measured at 50,000 × 100: shorter lists fall back to the longer ones more often than they save time.
 _FAR, _NEAR, _DEEP = 1024, 512, 4096
-_DIRECTIONS = 128
+_DIRECTIONS = 64
 _BLOCK_BYTES = 1 << 27
 _GROUP = 16  # as in rays.h
 _TURNS = 3
@@ -91,8 +92,10 @@ class Rays:
         near = [] if native else [_smallest(row, min(_NEAR, len(row))) for row in squares]
         known, edges = edges, np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
+        room = np.empty((min(_DIRECTIONS, len(directions)), len(self._points)), dtype=np.float32)  # made once
         for part in blocks(len(directions), _DIRECTIONS):
-            products = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32) @ self._points.T
+            thrown = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32)
+            products = np.matmul(thrown, self._points.T, out=room[: len(thrown)])
             with np.errstate(divide="ignore"):  # twins have an edge of 0; see below
                 rises = None if known is None else (lengths[part] / known[:, part]).astype(np.float32)
             steepest, landed = (
@@ -108,8 +111,7 @@ class Rays:
         return Landing(edges, self._ids[outputs].astype(np.int32))
 
     def _squared_distances(self, places: NDArray[np.int64]) -> Matrix:
-        rows = squared_distances(self._points, self._squares, places)
-        np.maximum(rows, np.finfo(np.float32).tiny, out=rows)
+        rows = squared_distances(self._points, self._squares, places, float(np.finfo(np.float32).tiny))
         rows[np.arange(len(places)), places] = np.inf  # the word itself is compared separately
         return rows
 

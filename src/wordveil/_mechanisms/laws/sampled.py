@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
 from wordveil._mechanisms.laws.law import Ids, Law, support
-from wordveil._mechanisms.laws.learner import Learnt, Pool, Sightings, success_of
+from wordveil._mechanisms.laws.learner import Learnt, Pool, Sightings, distances_of, success_of
 from wordveil._mechanisms.laws.store import hash_of
 from wordveil.guarantee import Notion
 from wordveil.noise import Entropy
@@ -93,7 +93,7 @@ class SampledLaw(Law):
 
     def log_columns(
         self, outputs: Ids, inputs: Ids | None = None, *, prior: Floats | None = None, watch: Watch = ignore
-    ) -> Floats:
+    ) -> NDArray[np.float32]:
         """Return ``ln Pr[M(w)=y]`` as learnt from draws, one row per output and one column per input."""
         words = np.arange(len(self)) if inputs is None else np.asarray(inputs, dtype=np.int64)
         return self._pool.learnt(words, prior, watch).log_columns(np.asarray(outputs, dtype=np.int64))
@@ -400,8 +400,12 @@ class Halves:
         """
         order = np.argsort(self.ids)
         row = order[np.searchsorted(self.ids[order], self.word)]
-        half = self.draws // 2
-        first, second = self._seen(row, self.first, half), self._seen(row, self.second, self.draws - half)
+        half, output = self.draws // 2, self.output.astype(np.int64)
+        apart = distances_of(space, self.word.astype(np.int64), output)  # both halves have most pairs
+        first, second = (
+            self._seen(row, output, apart, count, drawn)
+            for count, drawn in ((self.first, half), (self.second, self.draws - half))
+        )
 
         def learn(half: Sightings) -> list[NDArray[np.int64]]:
             learnt = Learnt(space, half)
@@ -422,14 +426,22 @@ class Halves:
             found.append(Guess(folds[0][0], Estimate(0.5 * (low + high), lowest, highest, len(self.ids))))
         return found
 
-    def _seen(self, row: NDArray[np.int64], count: NDArray[np.float32], drawn: NDArray[np.int64]) -> Sightings:
-        there = count > 0
+    def _seen(
+        self,
+        row: NDArray[np.int64],
+        output: NDArray[np.int64],
+        apart: Floats | None,
+        count: NDArray[np.float32],
+        drawn: NDArray[np.int64],
+    ) -> Sightings:
+        there = np.flatnonzero(count > 0)
         return Sightings(
             self.ids,
             drawn.astype(np.float64),
             row[there],
-            self.output[there].astype(np.int64),
+            output[there],
             count[there].astype(np.float64),
+            None if apart is None else apart[there],
         )
 
 

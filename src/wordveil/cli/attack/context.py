@@ -50,6 +50,7 @@ def context(
     prior: options.PublicPrior = "space",
     column: options.Column = None,
     format_name: options.Format = None,
+    header: options.ReadHeader = "check",
     select: Annotated[
         str | None, Option(help="Which words are veiled: content (all but function words; the default) or all.")
     ] = None,
@@ -107,8 +108,8 @@ def context(
                 report, epsilon, mechanism, option, space, normalise, select, blocked
             )
             doubt = _doubt(report, veiled)
-        originals = shared.read_texts(text, column, format_name)
-        released = None if veiled is None else shared.read_texts(veiled, column, format_name)
+        originals = shared.read_texts(text, column, format_name, header)
+        released = None if veiled is None else shared.read_texts(veiled, column, format_name, header)
         found = [
             attack_context(make(rate), originals, released, kind=reading.reader, select=chosen, prior=prior,
                            tokens=tokens, frequent=frequent, releases=releases, draws=draws, once=once,
@@ -161,10 +162,10 @@ def _of_report(
 
 def _doubt(report: Path, veiled: Path | None) -> str:
     """Return what to say of a release that may not be the report's; "" of one that is."""
-    from wordveil.reading.released import OF_ANOTHER, is_of_file, read_report
+    from wordveil.reading.released import doubt_of, read_report
 
-    is_this = None if veiled is None else is_of_file(read_report(report), veiled)
-    return "" if is_this is None or is_this else f"{veiled} {OF_ANOTHER}"
+    doubt = "" if veiled is None else doubt_of(read_report(report), veiled)
+    return doubt and f"{veiled} {doubt}"
 
 
 def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:

@@ -11,6 +11,7 @@ from typer import Argument, Option
 from wordveil.cli.attack.shared import (
     Attacked,
     Plotted,
+    Source,
     Told,
     as_number,
     print_json,
@@ -20,7 +21,7 @@ from wordveil.cli.attack.shared import (
     veiling,
 )
 from wordveil.cli.checks import refuse_given
-from wordveil.cli.options import Select
+from wordveil.cli.options import ReadHeader, Select
 from wordveil.errors import OptionError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def authors(
     threshold: Annotated[float, Option(min=0.0, max=1.0, help="Koppel: name an author only above this score.")] = 0.0,
     column: TextColumn = "text",
     author_column: AuthorColumn = "author",
+    header: ReadHeader = "check",
     select: Select = "content",
     told: Plotted = Plotted(),
 ) -> None:
@@ -72,10 +74,11 @@ def authors(
     curves: dict[str, list[Estimate]] = {}
     with told.bar() as progress:
         _, make = attacked.maker()
-        known = read_corpus(table, column, author_column)
-        known, asked = (
-            known.split(share, seed) if unknown is None else (known, read_corpus(unknown, column, author_column))
-        )
+        known = read_corpus(table, column, author_column, header=header)
+        if unknown is None:
+            known, asked = known.split(share, seed)
+        else:
+            asked = read_corpus(unknown, column, author_column, header=header)
         for rate in rates:
             veil = veiling(make(rate), select, told.seed)
             kinds = ("clean", "static", "adaptive") if rate == rates[0] else ("static", "adaptive")
@@ -126,6 +129,7 @@ def membership(
     words: Annotated[int, Option(min=1, help="How many words a model knows.")] = 5000,
     column: TextColumn = "text",
     author_column: AuthorColumn = "author",
+    header: ReadHeader = "check",
     select: Select = "content",
     told: Told = Told(),
 ) -> None:
@@ -158,8 +162,10 @@ def membership(
     described: Mechanism[Any] | None = None
     with told.bar() as progress:
         opened, make = attacked.maker()
-        corpus = read_corpus(table, column, author_column)
-        public = None if reference is None else read_texts(reference, column)
+        corpus = read_corpus(table, column, author_column, header=header)
+        public = None
+        if reference is not None:
+            public = read_texts(reference, column, header=Source(header=header).of_reference(reference).header)
         size = WordModelSize(words=words, epochs=epochs)
         auditor = MembershipAuditor(corpus, shadows=shadows, size=size, seed=seed, watch=progress.watch)
         for place, rate in enumerate(rates):

@@ -80,7 +80,7 @@ def repeats(
     if text is None and releases:
         raise OptionError("--releases needs a text to attack: name its file.")
     if text is None and knowledge.reference is None:
-        refuse_given("needs a text to attack, and none is given", "format_name")
+        refuse_given("needs a text to attack, and none is given", "format_name", "header")
     if not releases:
         refuse_given("only applies with --releases", "reader", "language_model")
     more = reading.options()
@@ -97,7 +97,7 @@ def repeats(
         ]  # fmt: skip
         together: list[list[ContextAttack]] = []
         if text is not None and releases:
-            texts = shared.read_texts(text, source.column, source.format_name)
+            texts = shared.read_texts(text, source.column, source.format_name, source.header)
             together = [
                 [
                     attack_context(make(rate), texts, kind=reading.reader, select=source.select, tokens=tokens,
@@ -130,9 +130,9 @@ def _records(path: Path, source: Source, author_column: str | None, space: Space
     from wordveil.attacks import words_of
 
     if source.column is None or author_column is None:
-        texts = shared.read_texts(path, source.column, source.format_name)
+        texts = shared.read_texts(path, source.column, source.format_name, source.header)
         return words_of(texts, space.vocabulary, source.select)
-    corpus = shared.read_corpus(path, source.column, author_column, source.format_name)
+    corpus = shared.read_corpus(path, source.column, author_column, source.format_name, source.header)
     owners = np.unique(np.array(corpus.authors, dtype=object), return_inverse=True)[1]
     return words_of(corpus.texts, space.vocabulary, source.select).grouped(owners)
 

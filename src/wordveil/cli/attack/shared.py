@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from wordveil.cli.options import (
     Json,
     Made,
     Quiet,
+    ReadHeader,
     Select,
     check_epsilon,
     print_facts,
@@ -76,6 +77,7 @@ class Source:
 
     column: Column = None
     format_name: Format = None
+    header: ReadHeader = "check"
     select: Select = "content"
 
     def words(self, path: Path, space: Space) -> Words:
@@ -86,13 +88,24 @@ class Source:
         sentences, records = self.sentences(path)
         return words_of(sentences, space.vocabulary, self.select).in_records(records)
 
+    def of_reference(self, path: Path) -> Source:
+        """Return how to read another text of this kind, which may be in another format."""
+        from wordveil.io import format_of
+
+        form = format_of(path)
+        return (
+            self
+            if self.format_name or (form is not None and form.name in ("csv", "tsv"))
+            else replace(self, header="check")
+        )
+
     def sentences(self, path: Path) -> tuple[list[str], NDArray[np.int64]]:
         """Return the sentences of a file or folder, and the text that each belongs to."""
         import numpy as np
 
         from wordveil.attacks import sentences_of
 
-        cut = [sentences_of(text) for text in read_texts(path, self.column, self.format_name)]
+        cut = [sentences_of(text) for text in read_texts(path, self.column, self.format_name, self.header)]
         return [one for some in cut for one in some], np.repeat(np.arange(len(cut)), [len(some) for some in cut])
 
 
@@ -118,7 +131,7 @@ class Knowledge:
         check_select(source.select)
         if self.reference is None:
             return Prior.named(prior or "frequency", space, self.suspects, select=source.select)
-        return Prior.of(source.words(self.reference, space), space, self.suspects)
+        return Prior.of(source.of_reference(self.reference).words(self.reference, space), space, self.suspects)
 
 
 @dataclass(frozen=True)
@@ -222,27 +235,33 @@ def veiling(mechanism: Mechanism[Any], select: str, seed: int | None) -> Callabl
     return lambda texts: [release.text for release in veil.many(texts)]
 
 
-def read_texts(path: Path, column: str | None, format_name: str | None = None) -> list[str]:
+def read_texts(path: Path, column: str | None, format_name: str | None = None, header: str = "check") -> list[str]:
     """Return the texts of a file or folder: lines of plain text, or a column of a table."""
-    return [texts[0] for texts in _records(path, () if column is None else (column,), format_name) if texts]
+    return [texts[0] for texts in _records(path, () if column is None else (column,), format_name, header) if texts]
 
 
-def read_corpus(path: Path, column: str, author_column: str, format_name: str | None = None) -> Corpus:
+def read_corpus(
+    path: Path, column: str, author_column: str, format_name: str | None = None, header: str = "check"
+) -> Corpus:
     """Return the texts of a table with their authors."""
     from wordveil.lab.attacks import Corpus
 
-    records = list(_records(path, (column, author_column), format_name))
+    records = list(_records(path, (column, author_column), format_name, header))
     if any(len(record) != 2 for record in records):
         raise InputError(f"a record of {path} has no text or no author.")
     return Corpus([text for text, _ in records], [author for _, author in records])
 
 
-def _records(path: Path, columns: tuple[str, ...], format_name: str | None = None) -> Iterator[list[str]]:
-    from wordveil.io import Reading, detect_encoding, make_plan
+def _records(
+    path: Path, columns: tuple[str, ...], format_name: str | None = None, header: str = "check"
+) -> Iterator[list[str]]:
+    from wordveil.io import Reading, check_fits, detect_encoding, make_plan
 
-    for piece in make_plan(path, format_name).pieces:
+    plan, reading = make_plan(path, format_name), Reading(columns, header=header)
+    check_fits(plan, reading)
+    for piece in plan.pieces:
         try:
-            with piece.format.open_reader(piece.source, Reading(columns)) as reader:
+            with piece.format.open_reader(piece.source, reading) as reader:
                 for block in reader.blocks():
                     yield from ([str(text) for text in record] for record in block.records)
         except InputError:  # its advice may name options that this command does not have

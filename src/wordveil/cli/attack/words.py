@@ -134,7 +134,7 @@ def sentence(
             believed = Prior.named("frequency", opened, knowledge.suspects, select=select)
             model = public_trigrams(lexicon, np.exp(log_prior(opened, "frequency")))
         else:
-            known = lexicon.words_of(source.sentences(reference)[0], opened.vocabulary, select)
+            known = lexicon.words_of(source.of_reference(reference).sentences(reference)[0], opened.vocabulary, select)
             model, believed = NgramModel(known, len(lexicon)), Prior.of(known, opened, knowledge.suspects)
         found = [
             attack_sentences(make(rate), words, model, believed, order=order, candidates=candidates, tokens=tokens,

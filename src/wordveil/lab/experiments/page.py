@@ -10,7 +10,7 @@ from wordveil.errors import FileError
 from wordveil.extras import check_can_draw, save
 from wordveil.files import write_whole
 from wordveil.lab.experiments.registry import EXPERIMENTS
-from wordveil.lab.experiments.run import ATTACKERS, USUAL_ATTACKER, Result, Table
+from wordveil.lab.experiments.run import USUAL_ATTACKER, Result, Table
 
 _HEAD = """# Results
 
@@ -60,7 +60,7 @@ class ResultFolder:
 
     def keep(self, result: Result, facts: dict[str, Any], *, replace: bool = False) -> bool:
         """Write the result of an experiment, unless a full run is there already. Return whether it was written."""
-        label = label_of(facts["name"], facts.get("attacker", USUAL_ATTACKER))
+        label = label_of(facts)
         if facts["quick"] and not replace and not self._is_quick(label):
             return False
         for part, figure in sorted(result.figures.items()):
@@ -70,7 +70,7 @@ class ResultFolder:
 
     def found(self) -> dict[str, dict[str, Any]]:
         """Return the facts of every run that was kept, by label, in the order of the papers."""
-        labels = [label_of(name, attacker) for name in EXPERIMENTS for attacker in ATTACKERS]
+        labels = [f"{name}{ending}" for name in EXPERIMENTS for ending in _ENDINGS.values()]
         return {label: self._read(label) for label in labels if self._file(label).exists()}
 
     def picture(self, label: str, part: str) -> Path:
@@ -86,17 +86,26 @@ class ResultFolder:
     def _read(self, label: str) -> dict[str, Any]:
         try:
             facts = json.loads(self._file(label).read_text(encoding="utf-8"))
-            named = label_of(facts["name"], facts.get("attacker", USUAL_ATTACKER))
-            if named == label and isinstance(facts["quick"], bool):
+            if label_of(facts) == label and isinstance(facts["quick"], bool):
                 return dict(facts)
         except (OSError, ValueError, KeyError, TypeError):
             pass
         raise FileError(f"{self._file(label)} was not written by an experiment; remove it or run the experiment again.")
 
 
-def label_of(name: str, attacker: str) -> str:
-    """Return the label of a run. Mechanisms matched by another attacker count as another run."""
-    return name if attacker == USUAL_ATTACKER else f"{name}-{attacker}"
+#: What ends the label of a run, by the attacker at whose success mechanisms were compared.
+_ENDINGS = {USUAL_ATTACKER: "", "context": "-context", "shipped": "-shipped"}
+
+
+def label_of(facts: dict[str, Any]) -> str:
+    """Return the label of a run.
+
+    Mechanisms matched by another attacker count as another run: in context, by a network that is fitted on each release
+    or by the one that comes with the package.
+    """
+    name, attacker = facts["name"], facts.get("attacker", USUAL_ATTACKER)
+    who = "shipped" if attacker != USUAL_ATTACKER and facts.get("reader") == "shipped" else attacker
+    return f"{name}{_ENDINGS[who]}"
 
 
 def write_page(page: Path, folder: ResultFolder) -> None:

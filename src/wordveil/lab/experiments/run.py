@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import multiprocessing
+import os
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -256,4 +257,5 @@ def each(run: Run, work: Callable[[Run, str], Found], names: Sequence[str]) -> l
 def _begin(cores_each: int) -> None:
     """Limit a process to its share of the cores."""
     use(cores_each)
+    os.environ["OMP_NUM_THREADS"] = str(cores_each)  # for PyTorch, which reads it when it is loaded
     threadpool_limits(limits=cores_each, user_api="blas")
