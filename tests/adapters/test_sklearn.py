@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import pickle
+from importlib.util import find_spec
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,9 +212,26 @@ def test_parameters_clones_and_copies_of_what_reads() -> None:
     assert np.allclose(again.transform(["zqa zqb"]), copy.transform(["zqa zqb"]))
     with pytest.raises(later("sklearn.exceptions").NotFittedError):
         adapter.ReadVeiled(4.0).transform(["zqa"])
-    for wrong in ({"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}):
+    nothing = {"nothing": 1}
+    for wrong in (
+        {"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}, {"reader_options": nothing},
+    ):  # fmt: skip
         with pytest.raises(OptionError):
             adapter.ReadVeiled(4.0, **wrong).fit(["zqa"])
+
+
+@pytest.mark.usefixtures("_small_space")
+def test_every_kind_of_reader_is_there(tmp_path: Path) -> None:
+    public, veiled = tmp_path / "public.txt", ["zqa zqb zqc", "zqc zqa zqb"] * 3
+    public.write_text("zqa zqb zqc\n" * 20, encoding="utf-8")
+    kinds = [("language", {"model": str(public)})]
+    if find_spec("torch") is not None:
+        kinds.append(("context", {}))
+    for kind, options in kinds:
+        made = adapter.ReadVeiled(4.0, kind=kind, reader_options=options, select="all", force=True).fit(veiled)
+        assert made.reader_.kind == kind
+        again = pickle.loads(pickle.dumps(made))  # noqa: S301
+        assert np.allclose(again.transform(veiled), made.transform(veiled), atol=1e-4)
 
 
 def test_a_classifier_learns_more_from_what_was_read(glove: EuclideanSpace, monkeypatch: pytest.MonkeyPatch) -> None:

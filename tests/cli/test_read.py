@@ -306,3 +306,20 @@ def test_without_a_report_the_command_says_what_a_reader_needs(run: Run) -> None
     assert code == 2
     assert "--report" in err
     assert "wordveil calibrate" not in err
+
+
+def test_read_by_a_language_model(run: Run) -> None:
+    options = veil(run, "in.txt")
+    Path("public.txt").write_text("\n".join(text for text in TEXTS if text), encoding="utf-8")
+    by = ("--reader", "language", "--language-model", "public.txt")
+    assert run("read", "veiled-in.txt", "-o", "guessed.txt", *options, *by, "--force")[0] == 0
+    assert len(Path("guessed.txt").read_text(encoding="utf-8").splitlines()) == len(TEXTS)
+    for wrong in (
+        ("--reader", "table", "--language-model", "public.txt"),
+        ("--reader", "table", "--beam", "4"),
+        (*by, "--preamble", "public.txt"),
+        ("--reader", "language", "--language-model", "none.txt"),
+    ):
+        code, _, err = run("read", "veiled-in.txt", "-o", "other.txt", *options, *wrong, "--force")
+        assert code == 2
+        assert err.count("\n") == 1

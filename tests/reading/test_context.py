@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import warnings
 from pathlib import Path
 
@@ -67,10 +68,11 @@ def test_context_finds_more_words_than_one_at_a_time_and_knows_how_sure_it_may_b
 def test_what_is_read_is_saved_and_comes_back(fitted: Reader, tmp_path: Path) -> None:
     texts, _ = release(20, 3)
     fitted.save(tmp_path / "reader.npz")
-    again = Reader.load(tmp_path / "reader.npz", space=SPACE)
-    assert again.kind == "context"
-    assert again.transform(texts) == pytest.approx(fitted.transform(texts), abs=1e-4)
-    assert again.best(texts[0]) == fitted.best(texts[0])
+    loaded, copied = Reader.load(tmp_path / "reader.npz", space=SPACE), pickle.loads(pickle.dumps(fitted))  # noqa: S301
+    for again in (loaded, copied):
+        assert again.kind == "context"
+        assert again.transform(texts) == pytest.approx(fitted.transform(texts), abs=1e-4)
+        assert again.best(texts[0]) == fitted.best(texts[0])
 
 
 def test_a_text_released_twice_says_more(fitted: Reader) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -81,10 +82,10 @@ def test_long_texts_are_read_in_windows_and_the_best_words_go_together(reference
 def test_it_is_saved_by_the_name_of_its_model(reference: Path, tmp_path: Path) -> None:
     reader = Reader(MADE, kind="language", select="all", model=str(reference))
     reader.save(tmp_path / "reader.npz")
-    again = Reader.load(tmp_path / "reader.npz", space=SPACE)
     text = drawn(3)[0][0]
-    assert again.kind == "language"
-    assert again.best(text) == reader.best(text)
+    for again in (Reader.load(tmp_path / "reader.npz", space=SPACE), pickle.loads(pickle.dumps(reader))):  # noqa: S301
+        assert again.kind == "language"
+        assert again.best(text) == reader.best(text)
 
 
 def test_what_cannot_be_read_is_refused(reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

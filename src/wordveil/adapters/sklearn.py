@@ -250,8 +250,12 @@ class ReadVeiled(_OfTexts):
         Which words were veiled.
     block : list of str, optional
         The words that were never drawn. By default the bundled list of slurs and obscenities, as for `VeilText`.
-    kind : {"population", "table"}
-        Whether `fit` learns word frequencies from the veiled training texts, or public frequencies are enough.
+    kind : {"population", "table", "context", "language"}
+        What to read by: ``table`` knows public word frequencies, and ``population`` learns those of the veiled training
+        texts. ``context`` also reads the rest of each text by a small network that `fit` adapts to the training texts;
+        it tells a classifier most, needs PyTorch, and takes minutes. ``language`` reads it by a public language model.
+    reader_options : dict, optional
+        Options of that kind, such as ``{"model": "smollm2"}`` for ``language``; see `wordveil.Reader`.
     prior : {"space", "uniform"}, path or array
         How likely words are by public knowledge; see `wordveil.Reader`.
     report : dict, str or Path, optional
@@ -291,6 +295,7 @@ class ReadVeiled(_OfTexts):
         select: str = "content",
         block: list[str] | None = None,
         kind: str = "population",
+        reader_options: dict[str, Any] | None = None,
         prior: Any = "space",
         report: Any = None,
         force: bool = False,
@@ -302,6 +307,7 @@ class ReadVeiled(_OfTexts):
         self.select = select
         self.block = block
         self.kind = kind
+        self.reader_options = reader_options
         self.prior = prior
         self.report = report
         self.force = force
@@ -309,6 +315,7 @@ class ReadVeiled(_OfTexts):
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
         """Make the reader, and let it learn from the veiled texts whatever its kind can learn."""
         cells = self._check(X, reset=True)
+        how = {"kind": self.kind, "prior": self.prior, **(self.reader_options or {})}
         told = {"epsilon": None, "mechanism": "graph", "options": None, "select": "content"}
         for name, usual in told.items() if self.report is not None else ():
             if getattr(self, name) != usual:
@@ -319,10 +326,10 @@ class ReadVeiled(_OfTexts):
             space = load_space("glove-50k" if self.space is None else self.space)
             made = make_mechanism(self.mechanism, space, epsilon=self.epsilon, **(self.options or {}))
             made = block(made, blocked_words() if self.block is None else self.block)
-            reader = Reader(made, kind=self.kind, prior=self.prior, select=self.select)
+            reader = Reader(made, select=self.select, **how)
         else:
             opened = None if self.space is None else load_space(self.space)
-            reader = Reader.of_report(self.report, space=opened, block=self.block, kind=self.kind, prior=self.prior)
+            reader = Reader.of_report(self.report, space=opened, block=self.block, **how)
         texts = cells.ravel().tolist()
         if not self.force and reader.looks_veiled(texts[:_LOOKED_AT]) is False:
             raise InputError(

@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -299,6 +299,46 @@ class Compared:
         check_workers(self.workers)
 
 
+@dataclass(frozen=True)
+class LanguageModel:
+    """The public language model of a reader of the kind language."""
+
+    language_model: Annotated[
+        str | None,
+        Option(
+            metavar="trigram|smollm2|FILE",
+            help="For --reader language: the English trigrams of pocketsphinx (the default), SmolLM2, or a public text "
+            "like the veiled one to learn trigrams from.",
+        ),
+    ] = None
+    beam: Annotated[
+        int | None,
+        Option(min=1, help="For smollm2: how many candidate texts to follow at once. Default: 16.", show_default=False),
+    ] = None
+    preamble: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="For smollm2: a few public sentences of the same kind, read first."),
+    ] = None
+
+    def options_of(self, reader: str) -> dict[str, Any]:
+        """Return the options of a kind of reader; refuse those of another kind."""
+        for_smollm = {"--beam": self.beam, "--preamble": self.preamble}
+        if reader != "language":
+            _refuse({"--language-model": self.language_model, **for_smollm}, "--reader language")
+            return {}
+        if self.language_model != "smollm2":
+            _refuse(for_smollm, "--language-model smollm2")
+            return {"model": self.language_model or "trigram"}
+        lines = words_in(self.preamble)
+        return {"model": "smollm2", "beam": self.beam or 16, "preamble": None if lines is None else "\n".join(lines)}
+
+
+def _refuse(given: Mapping[str, Any], needed: str) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise OptionError(f"{name} is for {needed} alone.")
+
+
 def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[Any]:
     """Return the mechanism without some of its outputs: the given words, or those of the bundled blocklist."""
     from wordveil._mechanisms import block, blocked_words
@@ -310,7 +350,7 @@ def never_drawing(made: Mechanism[Any], words: list[str] | None) -> Mechanism[An
 
 
 def words_in(path: Path | None) -> list[str] | None:
-    """Return the words of a list with one word per line, or None without a list."""
+    """Return the lines of a list with one word per line, or of another text; None without a file."""
     from wordveil.files import file_errors
 
     if path is None:

@@ -18,6 +18,7 @@ from wordveil.cli import options
 from wordveil.cli.checks import Overwrite, check_writable, refuse_given
 from wordveil.cli.options import (
     Format,
+    LanguageModel,
     Normalise,
     Options,
     PublicPrior,
@@ -71,9 +72,11 @@ def read(
             "--reader",
             "-r",
             help="What the reader knows besides the output: table (public word frequencies), population (also those "
-            "of this release), or context (also the rest of the text; needs PyTorch, and minutes to fit).",
+            "of this release), context (also the rest of the text; needs PyTorch, and minutes to fit) or language (the "
+            "rest of the text, by a public language model; needs the extra trigram or lm).",
         ),
     ] = "table",
+    language: LanguageModel = LanguageModel(),
     report: ReportFile = None,
     epsilon: Annotated[
         float | None,
@@ -133,6 +136,8 @@ def read(
 
       wordveil read veiled.txt -o guessed.txt --epsilon 4
 
+      wordveil read veiled.txt -o guessed.txt --epsilon 4 --reader language --language-model smollm2 --beam 4
+
       cat veiled.txt | wordveil read - --epsilon 4
     """
     from wordveil.io import Plan, Reading, check_fits
@@ -140,7 +145,8 @@ def read(
     name, to_stream = "standard input" if str(source) == _STREAM else source, str(output) == _STREAM
     if to_stream and as_json:
         raise OptionError("standard output takes the text: with --json, give -o FILE.")
-    check_writable(None if to_stream else output, inputs=(source, report, space, prior, block), overwrite=overwrite)
+    inputs = (source, report, space, prior, block, language.language_model, language.preamble)
+    check_writable(None if to_stream else output, inputs=inputs, overwrite=overwrite)
     check_can_print(as_json or to_stream)
     columns = tuple(dict.fromkeys(column or ()))
     reading = Reading(columns, spans, header=_header(report, header))
@@ -158,9 +164,8 @@ def read(
         piece.format.open_reader(piece.source, reading).close()  # finds wrong columns before any work is done
         _check_columns(report, columns)
         doubt = _check_records(report, piece, reading, name, force=force)
-        made = _reader(
-            report, mechanism, epsilon, space, normalise, option, select, words_in(block), kind=reader, prior=prior
-        )
+        how = {"kind": reader, "prior": prior, **language.options_of(reader)}
+        made = _reader(report, mechanism, epsilon, space, normalise, option, select, words_in(block), how)
         looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         if looks_veiled is False and not force:  # the result would be nonsense, and the file may be an original
             raise InputError(f"{name} {_NOT_VEILED}; add --force to read it anyway.")
@@ -284,9 +289,7 @@ def _reader(
     option: list[str] | None,
     select: str | None,
     block: list[str] | None,
-    *,
-    kind: str,
-    prior: str,
+    how: dict[str, Any],
 ) -> Reader:
     from wordveil.reading import Reader
     from wordveil.spaces import load_space
@@ -295,10 +298,10 @@ def _reader(
         if epsilon is None:
             raise OptionError("give the --report of the release, or say how it was veiled: at least its --epsilon.")
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
-        return Reader(never_drawing(made, block), kind=kind, prior=prior, select=select or "content")
+        return Reader(never_drawing(made, block), select=select or "content", **how)
     check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
     opened = None if space is None else load_space(space, normalise=normalise)
-    return Reader.of_report(report, space=opened, select=select, block=block, kind=kind, prior=prior)
+    return Reader.of_report(report, space=opened, select=select, block=block, **how)
 
 
 def _blocks(piece: Piece, reading: Reading) -> Iterator[Block]:

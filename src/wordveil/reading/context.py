@@ -394,6 +394,20 @@ class Context(Population):
                 raise FileError("the saved network is damaged; fit and save the reader again.") from None
         return kind
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Modules are made in a function, so they cannot be pickled; and a GPU may not be there where this is opened.
+        kept = {name: one for name, one in vars(self).items() if name not in ("_torch", "_device", "_network")}
+        return {**kept, "network": None if self._network is None else (self._network.size, self.weights())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        network = state.pop("network")
+        Context.__init__(self, state["basis"])
+        vars(self).update(state)
+        if network is None:
+            self._network = None
+        else:
+            self._restore(*network)
+
     def _restore(self, size: Size, weights: Mapping[str, NDArray[Any]]) -> None:
         network = make_network(size, self.basis.points.shape[1])
         network.load_state_dict({name: self._torch.as_tensor(part).float() for name, part in weights.items()})

@@ -242,6 +242,9 @@ class Language(Kind):
         """Return the options of the model."""
         return {name: np.array(value) for name, value in self._given.items()}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.from_state, (self.basis, self.state())  # the model is opened again
+
     @classmethod
     def from_state(cls, basis: Basis, state: Mapping[str, NDArray[Any]]) -> Language:
         """Restore a kind from its `state`."""

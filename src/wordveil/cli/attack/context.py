@@ -31,14 +31,6 @@ def context(
         Option(metavar="FILE", help="The released version of FILE; without it, FILE is veiled here as a trial."),
     ] = None,
     reading: ReadBy = ReadBy(),
-    beam: Annotated[
-        int | None,
-        Option(min=1, help="For smollm2: how many candidate texts to follow at once. Default: 16.", show_default=False),
-    ] = None,
-    preamble: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="For smollm2: a few public sentences of the same kind, read first."),
-    ] = None,
     report: options.ReportFile = None,
     mechanism: options.ReportedMechanism = None,
     space: Annotated[
@@ -85,9 +77,9 @@ def context(
     """
     from wordveil.attacks import attack_context
 
-    told.check(text, veiled, report, space, prior, preamble, reading.language_model, block)
+    told.check(text, veiled, report, space, prior, reading.preamble, reading.language_model, block)
     blocked = options.words_in(block)
-    more = reading.options(beam, preamble)
+    more = reading.options
     if veiled is not None and releases > 1:
         raise OptionError("--releases is for texts that are veiled here: leave out --veiled.")
     if report is not None:

@@ -40,7 +40,7 @@ def repeats(
         list[int] | None,
         Option(min=1, help="Also attack whole texts released this many times, with --reader; may be repeated."),
     ] = None,
-    reading: ReadBy = ReadBy("population"),
+    reading: ReadBy = ReadBy(reader="population"),
     prior: shared.PriorName = None,
     knowledge: Knowledge = Knowledge(suspects=50_000),
     source: Source = Source(),
@@ -71,7 +71,7 @@ def repeats(
     from wordveil.attacks.repeats import TIMES
 
     rates = attacked.rates
-    told.check(text, knowledge.reference, attacked.space)
+    told.check(text, knowledge.reference, attacked.space, reading.preamble, reading.language_model)
     knowledge.check(prior)
     if text is None and author_column is not None:
         raise OptionError("--author-column needs a text to attack: name its file.")
@@ -82,8 +82,8 @@ def repeats(
     if text is None and knowledge.reference is None:
         refuse_given("needs a text to attack, and none is given", "format_name", "header")
     if not releases:
-        refuse_given("only applies with --releases", "reader", "language_model")
-    more = reading.options()
+        refuse_given("only applies with --releases", "reader", "language_model", "beam", "preamble")
+    more = reading.options
     if author_column is not None and source.column is None:
         raise OptionError("--author-column needs --column, the column of the text.")
     with told.bar() as progress:

@@ -15,6 +15,7 @@ from wordveil.cli.options import (
     Column,
     Format,
     Json,
+    LanguageModel,
     Made,
     Quiet,
     ReadHeader,
@@ -135,9 +136,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True)
-class ReadBy:
-    """The reader of a whole release."""
-
+class _ReadBy:
     reader: Annotated[
         str,
         Option(
@@ -148,32 +147,16 @@ class ReadBy:
             "minutes) or language (the rest of the text, by a public language model; needs the extra trigram or lm).",
         ),
     ] = "context"
-    language_model: Annotated[
-        str | None,
-        Option(
-            metavar="trigram|smollm2|FILE",
-            help="For --reader language: the English trigrams of pocketsphinx (the default), SmolLM2, or a public text "
-            "like the attacked one to learn trigrams from.",
-        ),
-    ] = None
-
-    def options(self, beam: int | None = None, preamble: Path | None = None) -> dict[str, Any]:
-        """Return the arguments of this kind of reader, besides the mechanism and the prior."""
-        model, asked = self.language_model, {"--beam": beam, "--preamble": preamble}
-        if self.reader != "language":
-            _refuse({"--language-model": model, **asked}, "--reader language")
-            return {}
-        if model != "smollm2":
-            _refuse(asked, "--language-model smollm2")
-            return {"model": model or "trigram"}
-        text = None if preamble is None else "\n".join(read_texts(preamble, None, "text"))
-        return {"model": model, "beam": beam or 16, "preamble": text}
 
 
-def _refuse(given: Mapping[str, Any], needed: str) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise OptionError(f"{name} is for {needed} alone.")
+@dataclass(frozen=True)
+class ReadBy(LanguageModel, _ReadBy):
+    """The reader of a whole release."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of this kind of reader, besides the mechanism and the prior."""
+        return self.options_of(self.reader)
 
 
 @dataclass(frozen=True)
