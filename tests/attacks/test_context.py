@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -58,6 +59,19 @@ def test_a_stated_probability_is_one(kind: str, stay: float) -> None:
         reach = 1.5 * (part.right.high - part.right.low)
         assert abs(part.stated - part.right.value) < max(reach, 0.02), part
         assert part.low <= part.stated <= part.high
+
+
+def test_an_output_of_a_small_release_does_not_explain_itself(sample_csv: Path) -> None:
+    with sample_csv.open(encoding="utf-8", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)][:150]
+    found = attack_context(Veil(epsilon=4).mechanism, texts, kind="population", tokens=100_000, entropy=Entropy(2))
+    sure = [part for part in found.reliability if part.low >= 0.2 and part.right.n]
+    places = sum(part.right.n for part in sure)
+    stated, right = (
+        sum(part.right.n * (part.stated if is_stated else part.right.value) for part in sure) / max(1, places)
+        for is_stated in (True, False)
+    )
+    assert stated - right < 3 * (stated * (1 - stated) / max(1, places)) ** 0.5
 
 
 def test_attacks_that_are_given_one_law_learn_it_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -266,8 +266,9 @@ class Population(Table):
     def fit(self, places: Places, watch: Watch = ignore) -> None:
         """Estimate word frequencies from all outputs by expectation maximisation, starting from the public prior.
 
-        The outputs are split at random into halves, and each half stops the estimation on the other one. Otherwise the
-        estimate would fit the noise of these draws, and readings would look surer than they are.
+        The outputs are split at random into halves, each half stops the estimation on the other one, and a word counts
+        as frequent only as far as both say so. Otherwise the estimate would fit the noise of these draws, and readings
+        would look surer than they are: an output that came once would explain itself.
         """
         drawn = places.outputs
         if self.basis.once:  # a draw counts once, however many places show it
@@ -285,7 +286,7 @@ class Population(Table):
             )
             if half.any() and rest.any()
         ]
-        estimated = np.mean(learnt, axis=0) if learnt else self.basis.prior
+        estimated = _agreed(*learnt) if learnt else self.basis.prior
         self._learn(_PUBLIC_SHARE * self.basis.prior + (1.0 - _PUBLIC_SHARE) * estimated)
 
     def _learn(self, prior: Floats) -> None:
@@ -313,6 +314,12 @@ class Population(Table):
             kind._learn(learnt)
             kind._means.restore(state)
         return kind
+
+
+def _agreed(one: Floats, other: Floats) -> Floats:
+    """Return the harmonic mean of two distributions, as a distribution: little where either is little."""
+    both = np.divide(one * other, one + other, out=np.zeros_like(one), where=one + other > 0.0)
+    return np.asarray(both / both.sum())
 
 
 class Means:
