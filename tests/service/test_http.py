@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
@@ -17,6 +18,7 @@ import zstandard
 from tests.service.conftest import Service, running
 from wordveil.errors import OptionError
 from wordveil.service import Key, Settings, metrics
+from wordveil.service.coding import unpacked
 from wordveil.service.keys import hash_key, new_key
 from wordveil.service.problems import CODES
 
@@ -128,6 +130,27 @@ def test_bodies_may_come_packed_and_a_bomb_is_refused(plain: Service, coding: st
         assert send(broken).json["code"] == "invalid-encoding"
     other = send(whole, content_encoding="br")
     assert (other.status, other.headers["accept-encoding"]) == (415, "zstd, gzip")
+
+
+@pytest.mark.parametrize("coding", PACK)
+def test_a_packed_body_is_handed_on_in_small_pieces(coding: str) -> None:
+    whole = b"\n" * (20 << 20) + b"end"  # a step of zstd gives megabytes of it, of which a stream cuts every line
+    messages = iter([{"type": "http.request", "body": PACK[coding](whole), "more_body": False}])
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def pieces() -> list[bytes]:
+        found, more, unpack = list[bytes](), True, unpacked(receive, coding)
+        while more:
+            message = await unpack()
+            found.append(message["body"])
+            more = message["more_body"]
+        return found
+
+    found = asyncio.run(pieces())
+    assert b"".join(found) == whole
+    assert max(map(len, found)) <= 1 << 16
 
 
 def test_a_zstd_body_cannot_make_the_service_remember_much(plain: Service) -> None:
