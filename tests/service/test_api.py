@@ -19,7 +19,7 @@ from scipy.stats import chisquare
 
 from tests.conftest import make_space, names
 from tests.service.conftest import Service, running, write_space
-from tests.serving import PATIENCE, until
+from tests.serving import PATIENCE, noting_threads, until
 from wordveil import mechanism
 from wordveil._mechanisms import MECHANISMS, Mechanism
 from wordveil.guarantee import Guarantee, Notion
@@ -500,6 +500,22 @@ def test_only_what_the_settings_allow(toy_file: Path) -> None:
             answer = one.post("/v1/privatize", {**ask, **how})
             assert (answer.status, named in answer.sentence) == (status, True)
         assert one.post("/v1/calibrate", {"mechanism": "graph"}).status == 422
+
+
+def test_what_takes_long_is_not_done_where_all_requests_pass(toy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = ("wordveil.text.tokens.find_identifiers", "wordveil.service.texts.header_of")
+    in_threads = noting_threads(monkeypatch, *slow)
+    with running(Settings(spaces=(str(toy_file),), words=1000)) as one:
+        in_threads.clear()
+        assert one.post("/v1/privatize", {"text": "1 " * 1001, "epsilon": 2.0}).status == 413
+        line = b'{"text": "%s"}\n' % (b"1 " * 1001)
+        lines = one.post("/v1/privatize/stream?epsilon=2", line, content_type="application/x-ndjson")
+        assert lines.json["problem"]["status"] == 413
+        assert in_threads == []  # what is too long is not read any further
+        table = b"id,text\n1,zqa zqb\n"
+        assert one.post("/v1/privatize/table?column=text&epsilon=2", table, content_type="text/csv").status == 200
+        assert in_threads
+        assert all(in_threads)
 
 
 def test_a_space_that_went_away_is_a_fault_that_names_no_file(tmp_path: Path) -> None:
