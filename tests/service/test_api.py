@@ -27,6 +27,7 @@ from wordveil.noise import Entropy
 from wordveil.service import Settings
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
+from wordveil.service.words import word_facts
 
 SECRET = "xylophonist-77"  # noqa: S105 - a word of a private text
 
@@ -516,6 +517,26 @@ def test_what_takes_long_is_not_done_where_all_requests_pass(toy_file: Path, mon
         assert one.post("/v1/privatize/table?column=text&epsilon=2", table, content_type="text/csv").status == 200
         assert in_threads
         assert all(in_threads)
+
+
+def test_a_flood_of_words_does_not_hold_up_charges(toy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, facts = threading.Event(), word_facts
+
+    def slow(*given: Any) -> Any:
+        assert go_on.wait(PATIENCE)
+        return facts(*given)
+
+    monkeypatch.setattr("wordveil.service.explore.word_facts", slow)
+    with running(Settings(spaces=(str(toy_file),))) as one, ThreadPoolExecutor(70) as pool:
+        others = in_progress(one)
+        asked = [pool.submit(one.post, "/v1/words", {"word": "zqa", "epsilon": 2.0}) for _ in range(64)]
+        try:
+            until(lambda: in_progress(one) - others == 64)
+            assert one.post("/v1/privatize", {"text": "zqa", "epsilon": 2.0, "conversation": "mine"}).status == 200
+            until(lambda: one.post("/v1/words", {"word": "zqa", "epsilon": 2.0}).status == 503)
+        finally:
+            go_on.set()
+        assert {found.result().status for found in asked} == {200}
 
 
 def test_a_space_that_went_away_is_a_fault_that_names_no_file(tmp_path: Path) -> None:

@@ -398,7 +398,7 @@ async def table(
     """
     if select in ("words", "spans"):
         raise Problem(422, "a table takes no lists of words and no spans; choose another selection.")
-    before, rows, place = await asyncio.to_thread(_table, await request.body(), column, header)
+    before, rows, place = await state_of(request).aside(_table, await request.body(), column, header)
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
     drawn = await veil_messages(request, [row[place] for row in rows], way, user=named_in_header(wordveil_user))
     for row, text in zip(rows, drawn.texts, strict=True):
