@@ -85,6 +85,7 @@ CODES: dict[str, tuple[int, str]] = {
     "header-too-large": (431, "The header is too long; the connection is closed."),
     "internal-error": (500, "Internal error; no original text was released."),
     "ledger-unavailable": (503, "The budgets cannot be read or written just now; nothing was released."),
+    "draws-unavailable": (503, "The draws of conversations cannot be kept just now; nothing was released."),
     "busy": (503, "The service is busy; see Retry-After."),
     "too-slow": (503, "The request took too long and was cancelled."),
     "not-ready": (503, "The service is starting, or about to stop."),
