@@ -113,6 +113,17 @@ def unzstd(told: bytes) -> bytes:
 UNPACK: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda told: zlib.decompress(told, 31), "zstd": unzstd}
 
 
+def test_pages_of_other_sites_have_nothing_made(plain: Service) -> None:
+    for address in ("/v1/words/zqa?epsilon=2", "/v1/mechanisms"):
+        assert plain.get(address, sec_fetch_site="cross-site", sec_fetch_mode="no-cors").json["code"] == "other-site"
+        assert plain.get(address, sec_fetch_site="cross-site", origin="https://other.example").status == 403
+        assert plain.get(address, sec_fetch_site="cross-site", origin="https://app.example").status == 200
+        for site in ("same-origin", "same-site", "none"):
+            assert plain.get(address, sec_fetch_site=site).status == 200
+    assert plain.get("/", sec_fetch_site="cross-site", sec_fetch_mode="navigate").status == 200  # a link to the page
+    assert plain.get("/healthz", sec_fetch_site="cross-site").status == 200
+
+
 @pytest.mark.parametrize("coding", PACK)
 def test_bodies_may_come_packed_and_a_bomb_is_refused(plain: Service, coding: str) -> None:
     pack = PACK[coding]
