@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import pkgutil
 import secrets
 import socket
 import threading
@@ -10,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import pytest
 import uvicorn
 
 PATIENCE = 60.0  # seconds for what takes a fraction of one, unless the machine is very busy
@@ -22,6 +25,26 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "it never came true"
         time.sleep(0.01)
+
+
+def noting_threads(patch: pytest.MonkeyPatch, *places: str) -> list[bool]:
+    """Note of each call of these functions whether it is in a thread of its own, and holds up no other request."""
+    noted: list[bool] = []
+
+    def noting(work: Callable[..., Any]) -> Callable[..., Any]:
+        def do(*given: Any, **named: Any) -> Any:
+            try:
+                asyncio.get_running_loop()
+                noted.append(False)
+            except RuntimeError:
+                noted.append(True)
+            return work(*given, **named)
+
+        return do
+
+    for place in places:
+        patch.setattr(place, noting(pkgutil.resolve_name(place)))
+    return noted
 
 
 def free_port() -> int:

@@ -137,5 +137,11 @@ def test_the_settings_fit_the_manifests(tmp_path: Path) -> None:
     assert settings.drain > probe["periodSeconds"] * probe["failureThreshold"]
     assert settings.drain + settings.shutdown < pod["terminationGracePeriodSeconds"]
     assert pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"]
+    # What /tmp holds must fit: on a full one, no conversation can be kept and no mechanism made.
+    (cache,) = re.findall(r"WORDVEIL_CACHE_SIZE=(\d+)", DOCKERFILE)
+    volume = next(one["emptyDir"] for one in pod["volumes"] if "emptyDir" in one)
+    assert volume["sizeLimit"] == "512Mi"
+    assert "size=512m" in (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    assert (int(cache) << 20) + settings.sticky_bytes <= (512 << 20) * 0.8
     with pytest.raises(ValueError, match="hash"):  # whoever forgets the key is told
         Settings.load(DEPLOY / "service.toml", {})

@@ -33,6 +33,7 @@ _LONGEST = 1e6  # seconds: the longest timeout, which every system supports
 _BETWEEN = 1.0  # the least seconds before a busy service is asked again
 _IN_ADDRESSES = "/?&=%:+,;@!$'()*~[]"
 _MOST_TEXTS = 100
+_PROBLEM = "application/problem+json"  # the service's own refusals
 _LONGEST_DETAIL = 1000  # characters of an error message of the service
 _NOTHING: Any = object()
 _CODE = re.compile(r"[a-z-]{1,40}")
@@ -73,6 +74,8 @@ class _Answer(NamedTuple):
 
 class Client:
     """Calls a service. While the service is busy (503), calls are retried until the timeout.
+
+    If it is a proxy in between that says so, only calls without a body are: what has one may have been drawn already.
 
     Parameters
     ----------
@@ -173,7 +176,9 @@ class Client:
         while True:
             answer = self._ask(address, content, until)
             wait = max(_BETWEEN, float(answer.after)) if answer.after.isdecimal() else _BETWEEN
-            if answer.status != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() + wait > until:
+            # A proxy that lost an answer may say 503, too, and the service may have drawn and charged already.
+            is_undone = content is None or answer.kind == _PROBLEM
+            if answer.status != HTTPStatus.SERVICE_UNAVAILABLE or not is_undone or time.monotonic() + wait > until:
                 return self._read(answer)
             time.sleep(wait)
 
@@ -220,7 +225,7 @@ class Client:
                 raise self._misunderstood(status)
             return body
         # Only messages of our own service are shown, because others may quote the text.
-        if answer.kind == "application/problem+json" and isinstance(body, dict) and isinstance(body.get("detail"), str):
+        if answer.kind == _PROBLEM and isinstance(body, dict) and isinstance(body.get("detail"), str):
             code = body.get("code")
             code = code if isinstance(code, str) and _CODE.fullmatch(code) else ""
             raise ServiceError(body["detail"][:_LONGEST_DETAIL], status, code)

@@ -10,6 +10,7 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,6 +118,25 @@ def test_a_connection_that_the_server_closed_is_made_anew(postgres: Cluster) -> 
     postgres.start()
     assert ledger.spend("ann", 0.25) == 0.25
     ledger.close()
+
+
+def test_a_server_that_vanished_is_given_up_as_soon_as_the_address_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    psycopg = pytest.importorskip("psycopg", reason="there is no psycopg (the extra postgres)")
+    asked: list[dict[str, Any]] = []
+
+    def connect(*_: Any, **how: Any) -> None:
+        asked.append(how)
+        raise psycopg.OperationalError
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    for address in ("postgresql://ann@db/x", "postgresql://ann@db/x?tcp_user_timeout=1000&connect_timeout=3"):
+        with pytest.raises(FileError):
+            Ledger(address, budget=1.0)
+    usual, chosen = asked
+    assert (usual["host"], usual["user"], usual["dbname"]) == ("db", "ann", "x")
+    assert 0 < usual["keepalives_idle"] + usual["keepalives_interval"] * usual["keepalives_count"] <= 30
+    assert 0 < usual["tcp_user_timeout"] <= 30_000
+    assert (chosen["tcp_user_timeout"], chosen["connect_timeout"]) == ("1000", "3")
 
 
 def test_a_refusal_holds_no_password(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.later import later
 from tests.proxy.conftest import Proxied, as_json, completion
+from tests.serving import noting_threads
 
 openai = later("openai", reason="the official client is not installed")
 
@@ -84,6 +85,13 @@ def test_replies_are_restored_and_go_back_as_they_came(started: Proxied) -> None
     assert "<EMAIL_2>" in started.model.asked[1].body["messages"][2]["content"]
     assert started.model.asked[2].body["messages"][0]["content"] == wrote
     assert MAIL.encode() not in b"".join(asked.raw for asked in started.model.asked)
+
+
+def test_no_text_is_searched_where_all_requests_pass(started: Proxied, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_threads = noting_threads(monkeypatch, "wordveil.proxy.replies.find_identifiers")
+    started.say({"role": "user", "content": SECRET})
+    assert in_threads
+    assert all(in_threads)
 
 
 def test_a_placeholder_that_a_user_wrote_stands_for_itself(started: Proxied) -> None:

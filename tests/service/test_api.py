@@ -19,7 +19,7 @@ from scipy.stats import chisquare
 
 from tests.conftest import make_space, names
 from tests.service.conftest import Service, running, write_space
-from tests.serving import PATIENCE, until
+from tests.serving import PATIENCE, noting_threads, until
 from wordveil import mechanism
 from wordveil._mechanisms import MECHANISMS, Mechanism
 from wordveil.guarantee import Guarantee, Notion
@@ -27,6 +27,7 @@ from wordveil.noise import Entropy
 from wordveil.service import Settings
 from wordveil.service.guard import Guard
 from wordveil.service.keys import Keys
+from wordveil.service.words import word_facts
 
 SECRET = "xylophonist-77"  # noqa: S105 - a word of a private text
 
@@ -500,6 +501,42 @@ def test_only_what_the_settings_allow(toy_file: Path) -> None:
             answer = one.post("/v1/privatize", {**ask, **how})
             assert (answer.status, named in answer.sentence) == (status, True)
         assert one.post("/v1/calibrate", {"mechanism": "graph"}).status == 422
+
+
+def test_what_takes_long_is_not_done_where_all_requests_pass(toy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = ("wordveil.text.tokens.find_identifiers", "wordveil.service.texts.header_of")
+    in_threads = noting_threads(monkeypatch, *slow)
+    with running(Settings(spaces=(str(toy_file),), words=1000)) as one:
+        in_threads.clear()
+        assert one.post("/v1/privatize", {"text": "1 " * 1001, "epsilon": 2.0}).status == 413
+        line = b'{"text": "%s"}\n' % (b"1 " * 1001)
+        lines = one.post("/v1/privatize/stream?epsilon=2", line, content_type="application/x-ndjson")
+        assert lines.json["problem"]["status"] == 413
+        assert in_threads == []  # what is too long is not read any further
+        table = b"id,text\n1,zqa zqb\n"
+        assert one.post("/v1/privatize/table?column=text&epsilon=2", table, content_type="text/csv").status == 200
+        assert in_threads
+        assert all(in_threads)
+
+
+def test_a_flood_of_words_does_not_hold_up_charges(toy_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, facts = threading.Event(), word_facts
+
+    def slow(*given: Any) -> Any:
+        assert go_on.wait(PATIENCE)
+        return facts(*given)
+
+    monkeypatch.setattr("wordveil.service.explore.word_facts", slow)
+    with running(Settings(spaces=(str(toy_file),))) as one, ThreadPoolExecutor(70) as pool:
+        others = in_progress(one)
+        asked = [pool.submit(one.post, "/v1/words", {"word": "zqa", "epsilon": 2.0}) for _ in range(64)]
+        try:
+            until(lambda: in_progress(one) - others == 64)
+            assert one.post("/v1/privatize", {"text": "zqa", "epsilon": 2.0, "conversation": "mine"}).status == 200
+            until(lambda: one.post("/v1/words", {"word": "zqa", "epsilon": 2.0}).status == 503)
+        finally:
+            go_on.set()
+        assert {found.result().status for found in asked} == {200}
 
 
 def test_a_space_that_went_away_is_a_fault_that_names_no_file(tmp_path: Path) -> None:

@@ -246,6 +246,13 @@ def test_a_busy_proxy_is_asked_again_but_not_at_once(after: str) -> None:
     assert all(later - sooner >= 1.0 for sooner, later in pairwise(times))
 
 
+def test_what_may_have_been_drawn_is_not_sent_again_for_a_proxy() -> None:
+    with replying(plain(503, "<html>upstream reset", "Retry-After: 0")) as (address, times):
+        with pytest.raises(ServiceError) as refused:
+            Client(address, timeout=2.5).privatize("zqa", epsilon=2.0)
+        assert (refused.value.status, len(times)) == (503, 1)
+
+
 @pytest.mark.parametrize("length", ["Content-Length: 100", "Connection: close"])
 @pytest.mark.parametrize("head", ["", "HTTP/1.1 200 OK\r\n{length}\r\n", "HTTP/1.1 200 OK\r\n{length}\r\n\r\n"])
 def test_the_timeout_is_for_the_whole_call_however_the_answer_dribbles(head: str, length: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
@@ -17,6 +18,7 @@ import zstandard
 from tests.service.conftest import Service, running
 from wordveil.errors import OptionError
 from wordveil.service import Key, Settings, metrics
+from wordveil.service.coding import unpacked
 from wordveil.service.keys import hash_key, new_key
 from wordveil.service.problems import CODES
 
@@ -111,6 +113,17 @@ def unzstd(told: bytes) -> bytes:
 UNPACK: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda told: zlib.decompress(told, 31), "zstd": unzstd}
 
 
+def test_pages_of_other_sites_have_nothing_made(plain: Service) -> None:
+    for address in ("/v1/words/zqa?epsilon=2", "/v1/mechanisms"):
+        assert plain.get(address, sec_fetch_site="cross-site", sec_fetch_mode="no-cors").json["code"] == "other-site"
+        assert plain.get(address, sec_fetch_site="cross-site", origin="https://other.example").status == 403
+        assert plain.get(address, sec_fetch_site="cross-site", origin="https://app.example").status == 200
+        for site in ("same-origin", "same-site", "none"):
+            assert plain.get(address, sec_fetch_site=site).status == 200
+    assert plain.get("/", sec_fetch_site="cross-site", sec_fetch_mode="navigate").status == 200  # a link to the page
+    assert plain.get("/healthz", sec_fetch_site="cross-site").status == 200
+
+
 @pytest.mark.parametrize("coding", PACK)
 def test_bodies_may_come_packed_and_a_bomb_is_refused(plain: Service, coding: str) -> None:
     pack = PACK[coding]
@@ -128,6 +141,27 @@ def test_bodies_may_come_packed_and_a_bomb_is_refused(plain: Service, coding: st
         assert send(broken).json["code"] == "invalid-encoding"
     other = send(whole, content_encoding="br")
     assert (other.status, other.headers["accept-encoding"]) == (415, "zstd, gzip")
+
+
+@pytest.mark.parametrize("coding", PACK)
+def test_a_packed_body_is_handed_on_in_small_pieces(coding: str) -> None:
+    whole = b"\n" * (20 << 20) + b"end"  # a step of zstd gives megabytes of it, of which a stream cuts every line
+    messages = iter([{"type": "http.request", "body": PACK[coding](whole), "more_body": False}])
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def pieces() -> list[bytes]:
+        found, more, unpack = list[bytes](), True, unpacked(receive, coding)
+        while more:
+            message = await unpack()
+            found.append(message["body"])
+            more = message["more_body"]
+        return found
+
+    found = asyncio.run(pieces())
+    assert b"".join(found) == whole
+    assert max(map(len, found)) <= 1 << 16
 
 
 def test_a_zstd_body_cannot_make_the_service_remember_much(plain: Service) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.service.conftest import Answer, Service, running
+from tests.serving import noting_threads
 from wordveil.service import Key, Settings
 from wordveil.service.keys import hash_key
 
@@ -165,6 +166,18 @@ def test_errors_are_said_as_presidio_does(service: Service, name: str, caplog: p
     assert (got.status, list(got.json)) == (status, ["error"])
     assert CANARY.encode() not in got.body
     assert CANARY not in caplog.text
+
+
+def test_no_entity_is_read_where_all_requests_pass(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_threads = noting_threads(monkeypatch, "wordveil.text.lookup.Lookup.head")
+    assert anonymize(service, found("Mary Jones"), anonymizers={"DEFAULT": VEIL}).status == 200
+    assert in_threads
+    assert all(in_threads)
+    in_threads.clear()
+    long = "1 " * 20_001
+    whole = {"start": 0, "end": len(long), "score": 1.0, "entity_type": "PERSON"}
+    assert anonymize(service, whole, text=long, anonymizers={"DEFAULT": VEIL}).status == 413
+    assert in_threads == []
 
 
 @pytest.fixture(scope="module")

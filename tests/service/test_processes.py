@@ -7,17 +7,22 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.service.conftest import Service
 from tests.service.raw import served
 from tests.serving import PATIENCE, free_port, until
 from wordveil.service.jobs import Jobs
+from wordveil.service.problems import Problem
 from wordveil.service.processes import is_running
 from wordveil.service.sticky import Sticky
 
@@ -52,6 +57,28 @@ def test_killed_processes_are_replaced_and_end_with_the_first(tmp_path: Path, to
             return True
 
         until(is_closed)
+
+
+def test_what_a_process_maps_into_memory_has_its_room_on_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "metrics").mkdir()
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from wordveil.service import Key\n"
+        "from wordveil.service.keys import Rates\n"
+        "from wordveil.service.metrics import IN_PROGRESS, REQUESTS, SECONDS\n"
+        "for number in range(30):\n"
+        "    SECONDS.labels(f'/route/{number}').observe(1.0)\n"
+        "    REQUESTS.labels(f'/route/{number}', '200').inc()\n"
+        "IN_PROGRESS.inc()\n"
+        "Rates(Path(sys.argv[1]), [Key(f'k{number}', '0' * 64, rate=1.0) for number in range(1000)])\n"
+    )
+    where = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=where, check=True)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert len(written) == 4
+    for path in written:  # the system ends a process that writes into a hole on a full disk
+        assert 512 * path.stat().st_blocks >= path.stat().st_size > 0
 
 
 def test_a_service_that_cannot_be_started_says_so(tmp_path: Path) -> None:
@@ -185,6 +212,31 @@ def _ended() -> int:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     return process.pid
+
+
+def test_on_a_full_disk_what_is_kept_is_found_and_nothing_new_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+
+    def small(*given: Any, **named: Any) -> sqlite3.Connection:
+        made = connect(*given, **named)
+        made.execute("PRAGMA max_page_count = 20")
+        return made
+
+    monkeypatch.setattr(sqlite3, "connect", small)
+    sticky = Sticky(tmp_path, b"k" * 32, 60.0, 1 << 30)
+    first = sticky.digest(0)
+    for number in range(100):
+        sticky.put({sticky.digest(number): {"text": "x" * 2000}})
+    assert not sticky.get([sticky.digest(99)])
+    for _ in range(2):  # nothing is left over of the first try
+        with pytest.raises(Problem) as told:
+            sticky.claim([sticky.digest("new", number) for number in range(1000)], b"me")
+        assert told.value.code == "draws-unavailable"
+        assert sticky.get([first])
+        assert sticky.claim([first], b"me")
+    sticky.close()
 
 
 def test_what_the_dead_had_begun_keeps_nobody_waiting(tmp_path: Path) -> None:

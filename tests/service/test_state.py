@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -48,6 +50,24 @@ def test_a_flood_of_things_to_make_is_refused_and_what_is_ready_is_not() -> None
             assert await kept.get("one more", slow) == "made"
 
     asyncio.run(flood())
+
+
+def test_what_is_no_longer_kept_leaves_nothing_behind() -> None:
+    class Named:
+        """A key that can be watched."""
+
+    async def made() -> int:
+        with ThreadPoolExecutor(1) as makers:
+            kept: Kept[str] = Kept(2, makers)
+            names = [Named() for _ in range(20)]
+            watched = [weakref.ref(name) for name in names]
+            while names:
+                await kept.get(names.pop(), lambda: "made")
+            await asyncio.sleep(0)
+            gc.collect()
+            return sum(one() is not None for one in watched)
+
+    assert asyncio.run(made()) <= 3  # two that are kept, and perhaps the one that was made last
 
 
 def test_a_service_that_is_stopped_while_it_warms_makes_no_more(tmp_path: Path, toy_file: Path) -> None:

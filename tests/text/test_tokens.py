@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wordveil.text import tokenise
-from wordveil.text.tokens import is_number, visible_key
+from wordveil.text.tokens import has_more_words, is_number, visible_key
 
 
 def words(text: str) -> list[str]:
@@ -96,6 +96,18 @@ def test_words_and_keys(text: str, found: list[str], keys: list[str]) -> None:
 )
 def test_numbers_hold_no_letter(word: str, number: bool) -> None:
     assert is_number(word) is number
+
+
+@given(st.lists(st.text() | st.text("nst'’-1@.")), st.integers(0, 20))
+def test_words_are_counted_as_they_are_cut_with_nothing_set_apart(texts: list[str], most: int) -> None:
+    counted = sum(len(tokenise(text, apart=()).keys) for text in texts)
+    assert has_more_words(texts, most) or counted <= most
+
+
+def test_words_in_identifiers_are_counted_one_by_one() -> None:
+    texts = ["We don't. ", "ann@home.net"]
+    assert has_more_words(texts, 5)
+    assert not has_more_words(texts, 6)
 
 
 def test_every_character_that_spells_is_part_of_a_word() -> None:

@@ -22,6 +22,15 @@ from wordveil.extras import needs
 Run = Callable[..., Any]
 
 _WAIT = 60  # seconds to wait for other writers
+# When to give up on a PostgreSQL that is not there any more. A system's usual values are minutes to hours, and each
+# thread that asks would wait for as long.
+_GIVEN_UP = {
+    "connect_timeout": 10,  # seconds
+    "tcp_user_timeout": 20_000,  # milliseconds
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
 _SETUP_LOCK = 7_038_219  # any number, the same everywhere: two sessions creating the same table at once would fail
 
 
@@ -123,7 +132,8 @@ class _Postgres:
                     connection.close()
                 else:
                     return connection
-        connection = self._psycopg.connect(self._address, autocommit=True, connect_timeout=10)
+        how: dict[str, Any] = {**_GIVEN_UP, **self._psycopg.conninfo.conninfo_to_dict(self._address)}
+        connection = self._psycopg.connect(**how, autocommit=True)
         try:
             # The server's own settings may prefer speed to safety.
             connection.execute("SET synchronous_commit = on")

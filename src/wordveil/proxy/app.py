@@ -227,14 +227,16 @@ class Proxy:
         else:
             made = write_response(body, writer, pseudonym, stateless=restores)
         texts = writer.texts
-        documents = [Document(text, scope=f"{caller} {text}") for text in texts]
-        loop = asyncio.get_running_loop()
-        releases = await loop.run_in_executor(self._executor, self._veil.together, documents)
-        written = (
-            table.numbered(text, release) if restores else release.text
-            for text, release in zip(texts, releases, strict=True)
-        )
-        writer.fill(written, lambda text, is_json: memory.sent(caller, text, table, is_json=is_json))
+
+        def fill() -> None:  # all of it in the thread: to find what is numbered takes as long as to veil
+            releases = self._veil.together([Document(text, scope=f"{caller} {text}") for text in texts])
+            written = (
+                table.numbered(text, release) if restores else release.text
+                for text, release in zip(texts, releases, strict=True)
+            )
+            writer.fill(written, lambda text, is_json: memory.sent(caller, text, table, is_json=is_json))
+
+        await asyncio.get_running_loop().run_in_executor(self._executor, fill)
         return made, table.values
 
     async def _stream(self, upstream: _Upstream, reply: Reply, path: str, send: Send) -> None:

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -89,8 +89,9 @@ def _lifespan(settings: Settings, keys: Keys) -> Any:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         shared = os.environ.get(RUN_FOLDER)
-        with tempfile.TemporaryDirectory(prefix="wordveil-") as own:
-            state = State(settings, keys, Path(shared or own), bytes.fromhex(os.environ.get(RUN_SECRET, "")))
+        # None of its own where there is a shared one: a process that is killed leaves it behind.
+        with nullcontext(shared) if shared else tempfile.TemporaryDirectory(prefix="wordveil-") as folder:
+            state = State(settings, keys, Path(folder), bytes.fromhex(os.environ.get(RUN_SECRET, "")))
             app.state.shared = state
             with _graceful_stop(state):
                 await state.warm()

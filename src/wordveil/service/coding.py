@@ -63,31 +63,33 @@ _UNPACKERS: dict[str, type[_Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
 
 
 def unpacked(receive: Receive, coding: str) -> Receive:
-    """Wrap `receive` so that it yields the decompressed body, a piece at a time."""
+    """Wrap `receive` so that it yields the decompressed body, `_PIECE` bytes at a time at the most."""
     unpacker = _UNPACKERS[coding]()
-    waiting, more = b"", True
+    waiting, ready, more = b"", memoryview(b""), True
 
     async def next_piece() -> Message:
-        nonlocal waiting, more
+        nonlocal waiting, ready, more
         while True:
-            if not waiting and more:
+            if not (waiting or ready) and more:
                 message = await receive()
                 if message["type"] != "http.request":
                     return message
                 waiting, more = message.get("body", b""), message.get("more_body", False)
-            piece = b""
-            while waiting and len(piece) < _PIECE:
+            while waiting and len(ready) < _PIECE:
                 if unpacker.eof:
                     raise Problem(400, f"the body is not one whole {coding} stream.", "invalid-encoding")
                 try:
                     part, waiting = unpacker.step(waiting)
                 except unpacker.errors:
                     raise Problem(400, f"the body is not valid {coding}.", "invalid-encoding") from None
-                piece += part
+                ready = memoryview(bytes(ready) + part)
             if not (waiting or more or unpacker.eof):
                 raise Problem(400, f"the body is not one whole {coding} stream.", "invalid-encoding")
-            if piece or not (waiting or more):
-                return {"type": "http.request", "body": piece, "more_body": bool(waiting or more)}
+            # However much a step gives, no more at once: whoever reads this holds up all other requests meanwhile.
+            piece, ready = bytes(ready[:_PIECE]), ready[_PIECE:]
+            is_last = not (waiting or ready or more)
+            if piece or is_last:
+                return {"type": "http.request", "body": piece, "more_body": not is_last}
 
     return next_piece
 

@@ -123,7 +123,7 @@ async def word_by_body(asked: WordRequest, request: Request) -> Response:
     space = await state.space(asked.space)
     find_word(space, asked.word)  # first: to make a mechanism may take a minute
     made = await state.mechanism(asked)
-    return await asyncio.to_thread(lambda: json_response(word_facts(made, space, asked.word, asked.top)))
+    return await state.aside(lambda: json_response(word_facts(made, space, asked.word, asked.top)))
 
 
 @router.get("/v1/explore", name="get_exploring", **_route("explore", "What may be explored", ExploreFacts, 422))

@@ -188,6 +188,7 @@ class Guard:
             if path == _METRICS and not self._keys.may_see_metrics(headers.get("authorization")):
                 raise Problem(401, "the metrics need the operator's key; see the setting metrics_hash.")
             if path.startswith(API):
+                self._check_site(headers)
                 owner = scope["wordveil.key"] = self._owner(headers.get("authorization"))
                 self._check_rate(owner)
                 if scope["method"] == "POST":
@@ -244,6 +245,17 @@ class Guard:
             name = name.rpartition(":")[0] or name
         if self._names is not None and name not in self._names:
             raise Problem(421, "the service does not answer to this host name; add it to the setting hosts.")
+
+    def _check_site(self, headers: dict[str, str]) -> None:
+        """Refuse what another site's page makes a browser ask for, where no key does.
+
+        The page cannot read the answer, but each of its pictures could have a mechanism made.
+        """
+        is_other = headers.get("sec-fetch-site") == "cross-site" and headers.get("origin") not in self._settings.origins
+        if is_other and not self._keys.needed:
+            raise Problem(
+                403, "the page of another site asks for this; name the site in the setting origins.", "other-site"
+            )
 
     def _owner(self, authorization: str | None) -> Key | None:
         if not self._keys.needed:

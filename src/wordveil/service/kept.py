@@ -72,7 +72,8 @@ class Kept(Generic[Thing]):
     waiting
         How many may be in the making at once. More are refused as busy.
     kind
-        Returns the kind of a key. Things of one kind take about the same time.
+        Returns the kind of a key. Things of one kind take about the same time. There must be few kinds, because the
+        time of each is kept for ever; by default there is one.
     usual
         Returns how many seconds the first thing of a kind takes, if known.
     """
@@ -82,7 +83,7 @@ class Kept(Generic[Thing]):
         most: int,
         makers: ThreadPoolExecutor,
         waiting: int = 16,
-        kind: Callable[[Any], Any] = lambda key: key,
+        kind: Callable[[Any], Any] = lambda _: None,
         usual: Callable[[Any], float | None] = lambda _: None,
     ) -> None:
         self._usual = usual

@@ -78,8 +78,11 @@ class Rates:
         self._file = -1
         if limited:
             self._file = os.open(folder / "rates", os.O_RDWR | os.O_CREAT, 0o600)
-            os.ftruncate(self._file, len(limited) * _PLACE.size)
-            self._due = mmap.mmap(self._file, len(limited) * _PLACE.size)
+            size = len(limited) * _PLACE.size
+            # Room is taken now: on a full disk, a file with a hole would end the process that writes into it.
+            if os.fstat(self._file).st_size < size:
+                os.write(self._file, bytes(size))
+            self._due = mmap.mmap(self._file, size)
 
     def wait(self, key: Key) -> float:
         """Let a request through and return 0, or return the seconds until one would get through."""

@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse
 from wordveil.service.problems import Problem
 from wordveil.service.schemas import Way
 from wordveil.service.state import caller, json_response, state_of
-from wordveil.service.veiling import veil_messages
+from wordveil.service.veiling import check_words, veil_messages
 
 __all__ = ["PATHS", "router", "told"]
 
@@ -179,8 +179,10 @@ def _way(operator: Object) -> Way:
 
 async def _draw(request: Request, entities: list[str], way: Way, asked: Object) -> dict[str, str]:
     """Return the replacement of each entity: one draw, however many words the entity has."""
-    veil = (await state_of(request).batcher(way)).veil
-    heads = [veil.lookup.head(entity, veil.nonwords.apart) for entity in entities]
+    state = state_of(request)
+    check_words(entities, state.settings)
+    veil = (await state.batcher(way)).veil
+    heads = await state.aside(lambda: [veil.lookup.head(entity, veil.nonwords.apart) for entity in entities])
     named = {name: asked[name] for name in ("conversation", "user") if isinstance(asked.get(name), str)}
     drawn = await veil_messages(request, heads, way, **named)
     return dict(zip(entities, drawn.texts, strict=True))

@@ -72,6 +72,7 @@ CODES: dict[str, tuple[int, str]] = {
     "no-price": (403, "The key has a budget, and what was asked for has no price."),
     "examples-only": (403, "The key has a budget, so only the examples can be explored."),
     "unproven": (403, "The mechanism does not protect every word."),
+    "other-site": (403, "A browser asks for the page of another site, which the setting origins does not name."),
     "not-found": (404, "There is nothing at this address."),
     "method-not-allowed": (405, "The address does not support the method; see Allow."),
     "request-timeout": (408, "The request did not arrive in time; the connection is closed."),
@@ -85,6 +86,7 @@ CODES: dict[str, tuple[int, str]] = {
     "header-too-large": (431, "The header is too long; the connection is closed."),
     "internal-error": (500, "Internal error; no original text was released."),
     "ledger-unavailable": (503, "The budgets cannot be read or written just now; nothing was released."),
+    "draws-unavailable": (503, "The draws of conversations cannot be kept just now; nothing was released."),
     "busy": (503, "The service is busy; see Retry-After."),
     "too-slow": (503, "The request took too long and was cancelled."),
     "not-ready": (503, "The service is starting, or about to stop."),
@@ -251,7 +253,7 @@ def PROBLEMS(*statuses: int) -> dict[int | str, dict[str, Any]]:  # noqa: N802 -
             "content": content,
             "headers": {name: header(told) for name, told in _HEADERS.get(status, {}).items()},
         }
-        for status in sorted({*statuses, 400, 401, 405, 408, 415, 421, 429, 431, 500, 503})
+        for status in sorted({*statuses, 400, 401, 403, 405, 408, 415, 421, 429, 431, 500, 503})
     }
 
 

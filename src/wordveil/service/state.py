@@ -43,6 +43,8 @@ _MAKERS = 2  # threads that make mechanisms and the like
 _TEXTS = 256  # texts to draw together: more save little, and make the first wait for the last
 _CHARACTERS = 1 << 18
 _READINGS = 16  # readings that may wait for their turn; more get 503
+_ASIDE = 2  # threads for what takes long and is done for one caller alone
+_ASIDE_WAITS = 64  # of these that may wait or be done at once; more get 503
 _LOOK = 1.0  # seconds between looks at the memory
 _GROWN = 1 << 24  # bytes that it grows by until the last mechanism is looked at again
 _FIRST_EPSILON = 4.0  # the most likely ε of the first request
@@ -162,6 +164,7 @@ class State:
         )
         self._batchers: Kept[Batcher] = Kept(settings.veils, self._makers)
         self._reading, self._reading_waits = asyncio.Semaphore(1), 0
+        self._aside, self._aside_waits = ThreadPoolExecutor(_ASIDE, thread_name_prefix="wordveil-aside"), 0
         self._preparing = Preparing()
         self._watching: asyncio.Task[None] | None = None
 
@@ -274,7 +277,7 @@ class State:
             return Batcher(veil, self._executor)
 
         if words is not None:
-            return await asyncio.to_thread(make)
+            return await self.aside(make)
         return await self._batchers.get(key, make)
 
     async def attacker(
@@ -299,6 +302,16 @@ class State:
                 return await asyncio.to_thread(work, *given)
         finally:
             self._reading_waits -= 1
+
+    async def aside(self, work: Callable[..., Thing], *given: Any) -> Thing:
+        """Do what takes long for one caller in threads of its own: charges and draws of others must not wait for it."""
+        if self._aside_waits >= _ASIDE_WAITS:
+            raise busy()
+        self._aside_waits += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._aside, partial(work, *given))
+        finally:
+            self._aside_waits -= 1
 
     def pricer(self, way: Way) -> Callable[[float], float]:
         """Return a function that prices a draw at another ε. It raises a `Problem` where that ε is not allowed."""
@@ -377,7 +390,8 @@ class State:
             self._watching.cancel()
         await self.jobs.close()
         self._preparing.stop()
-        self._makers.shutdown(wait=False, cancel_futures=True)  # nobody waits for these any more
+        for unwaited in (self._makers, self._aside):  # nobody waits for these any more
+            unwaited.shutdown(wait=False, cancel_futures=True)
         self._executor.shutdown(wait=True, cancel_futures=True)
         self.rates.close()
         self.budgets.close()

@@ -19,18 +19,21 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from wordveil.service.metrics import log_seldom
+from wordveil.service.problems import Problem
 from wordveil.service.processes import is_running
 
 __all__ = ["Sticky"]
 
 _LOG = logging.getLogger("wordveil.service")
 _WAIT = 30.0  # seconds to wait for the other processes' transactions
+_AWAY = 5.0  # seconds after which to try again where nothing can be written
 _CLAIMED = 60.0  # seconds until a claim on a message lapses
 _SHARE = 10  # remove one draw in this many when there is no more room
 
@@ -68,6 +71,18 @@ class Sticky:
 
         Claims all or nothing: two requests that each held a part would wait for each other.
         """
+        try:
+            return self._claim(digests, owner)
+        except sqlite3.Error as error:
+            log_seldom(_LOG, logging.ERROR, f"messages of a conversation could not be claimed: {_reason(error)}")
+        raise Problem(
+            503,
+            "the draws of conversations cannot be kept just now; nothing was released. Try again later.",
+            "draws-unavailable",
+            after=_AWAY,
+        )
+
+    def _claim(self, digests: Collection[bytes], owner: bytes) -> dict[bytes, dict[str, Any]] | None:
         now = time.time()
         with self._transaction():
             self._database.execute("DELETE FROM claims WHERE until <= ?", (now,))
@@ -98,7 +113,7 @@ class Sticky:
             with self._transaction():
                 self._database.execute("DELETE FROM claims WHERE owner = ?", (owner,))
         except sqlite3.Error as error:
-            _LOG.error("messages of a conversation could not be released: %s", type(error).__name__)
+            log_seldom(_LOG, logging.ERROR, f"messages of a conversation could not be released: {_reason(error)}")
 
     def put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
         """Keep values and return those that count: if another process was first, its values.
@@ -108,7 +123,7 @@ class Sticky:
         try:
             return self._put(values)
         except sqlite3.Error as error:
-            _LOG.error("draws of a conversation could not be kept: %s", type(error).__name__)
+            log_seldom(_LOG, logging.ERROR, f"draws of a conversation could not be kept: {_reason(error)}")
             return dict(values)
 
     def _get(self, digests: Collection[bytes]) -> dict[bytes, dict[str, Any]]:
@@ -120,7 +135,8 @@ class Sticky:
             ).fetchone()
             if row is not None:
                 found[digest] = orjson.loads(row[0])
-                self._database.execute("UPDATE kept SET used = ? WHERE digest = ?", (now, digest))
+                with suppress(sqlite3.Error):  # the disk is full: then it is kept for no longer, and still found
+                    self._database.execute("UPDATE kept SET used = ? WHERE digest = ?", (now, digest))
         return found
 
     def _put(self, values: Mapping[bytes, dict[str, Any]]) -> dict[bytes, dict[str, Any]]:
@@ -143,10 +159,11 @@ class Sticky:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # a full disk has undone it already
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""
@@ -166,3 +183,8 @@ class Sticky:
             "DELETE FROM kept WHERE digest IN (SELECT digest FROM kept ORDER BY used LIMIT ?)", (kept // _SHARE + 1,)
         )
         return gone.rowcount > 0
+
+
+def _reason(error: sqlite3.Error) -> str:
+    """Return SQLite's own name of an error, such as that of a full disk; Python has it since 3.11."""
+    return getattr(error, "sqlite_errorname", "") or type(error).__name__

@@ -398,12 +398,7 @@ async def table(
     """
     if select in ("words", "spans"):
         raise Problem(422, "a table takes no lists of words and no spans; choose another selection.")
-    rows = await asyncio.to_thread(_rows, await request.body())
-    before = [] if header == "no" else rows[:1]
-    names = before[0] if before else [str(number + 1) for number in range(len(rows[0]))]
-    place, rows = _place(names, column), rows[len(before) :]
-    if header == "check":
-        _check_names(names, rows, column)
+    before, rows, place = await state_of(request).aside(_table, await request.body(), column, header)
     way = Way(mechanism=mechanism, epsilon=epsilon, space=space, select=select, oov=oov, case=case)
     drawn = await veil_messages(request, [row[place] for row in rows], way, user=named_in_header(wordveil_user))
     for row, text in zip(rows, drawn.texts, strict=True):
@@ -412,6 +407,20 @@ async def table(
     csv.writer(written).writerows([*before, *rows])
     guarantee = json.dumps(orjson.loads(drawn.guarantee_json))  # escaped: a header is ASCII
     return Response(written.getvalue().encode(), media_type=_CSV, headers={"Wordveil-Guarantee": guarantee})
+
+
+def _table(body: bytes, column: str, header: str) -> tuple[list[list[str]], list[list[str]], int]:
+    """Return the row of names, if there is one, the rows of texts, and the place of the column.
+
+    Call this in a thread: to judge a hundred thousand names takes seconds.
+    """
+    rows = _rows(body)
+    before = [] if header == "no" else rows[:1]
+    names = before[0] if before else [str(number + 1) for number in range(len(rows[0]))]
+    place, rows = _place(names, column), rows[len(before) :]
+    if header == "check":
+        _check_names(names, rows, column)
+    return before, rows, place
 
 
 def _rows(body: bytes) -> list[list[str]]:

@@ -19,7 +19,8 @@ from wordveil.service.schemas import Way, check_characters
 from wordveil.service.settings import Settings
 from wordveil.service.state import Batcher, caller, state_of
 from wordveil.service.sticky import Sticky
-from wordveil.text import Counts, Document, Release, Replacement, tokenise
+from wordveil.text import Counts, Document, Release, Replacement
+from wordveil.text.tokens import has_more_words
 
 __all__ = ["Drawn", "Scopes", "check_words", "details", "document", "price_messages", "veil_messages"]
 
@@ -218,7 +219,5 @@ def check_texts(texts: Sequence[str], settings: Settings) -> None:
 
 def check_words(texts: Sequence[str], settings: Settings) -> None:
     """Refuse texts with too many words in total."""
-    if sum(map(len, texts)) <= settings.words:  # there cannot be more words than characters
-        return
-    if sum(len(tokenise(text).keys) for text in texts) > settings.words:
+    if sum(map(len, texts)) > settings.words and has_more_words(texts, settings.words):
         raise Problem(413, f"more than the {settings.words:,} words allowed at once; send less, or a stream.")

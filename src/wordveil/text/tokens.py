@@ -14,7 +14,8 @@ punctuation, symbols, emoji) is between words and is kept. What counts as one wo
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import NamedTuple
 
 import regex
@@ -23,12 +24,14 @@ from wordveil.text.forms import INSIDE, SPELLS
 from wordveil.text.identifiers import KINDS, Identifier, find_identifiers, is_placeholder, placeholder
 
 __all__ = [
-    "APOSTROPHES", "Tokens", "apart_as", "cut_words", "is_number", "lookup_key", "set_apart", "tokenise", "visible_key",
+    "APOSTROPHES", "Tokens", "apart_as", "cut_words", "has_more_words", "is_number", "lookup_key", "set_apart",
+    "tokenise", "visible_key",
 ]  # fmt: skip
 
 APOSTROPHES = "'’"
 _RUN = rf"[{SPELLS}][{INSIDE}]*"
 _WORD = regex.compile(rf"({_RUN}(?:['’]{_RUN})*)")
+_PART = regex.compile(_RUN)
 _NUMBER = regex.compile(r"[\p{N}\p{M}]+")
 _APOSTROPHE = regex.compile("(['’])")
 _INVISIBLE = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]+")
@@ -105,6 +108,15 @@ def cut_words(text: str) -> Tokens:
     if "'" in text or "’" in text:
         return _cut_apostrophes(pieces)
     return Tokens(pieces, [lookup_key(word) for word in pieces[1::2]])
+
+
+def has_more_words(texts: Iterable[str], most: int) -> bool:
+    """Whether texts have more words than this, those in identifiers counted one by one.
+
+    It takes no longer than the words that are allowed: to find identifiers in a megabyte of digits takes half a minute.
+    """
+    runs = (run for text in texts for run in _PART.finditer(text))
+    return next(islice(runs, most, None), None) is not None
 
 
 def lookup_key(word: str) -> str:
