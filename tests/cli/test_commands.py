@@ -75,6 +75,16 @@ def test_explain_is_exact_for_graph(run) -> None:  # type: ignore[no-untyped-def
     assert "█" in out
 
 
+def test_explain_says_what_a_mechanism_and_a_selection_leave_alone(run) -> None:  # type: ignore[no-untyped-def]
+    told = ["explain", "--epsilon", "3", "--top", "1"]
+    santext = json.loads(run(*told, "harbour", "--mechanism", "santext-plus", "--json")[1])
+    assert santext["shortfall"]
+    assert santext["shortfall"] in run(*told, "harbour", "--mechanism", "santext-plus")[1]
+    assert "--select all" in run(*told, "the")[1]
+    usual = json.loads(run(*told, "harbour", "--json")[1])
+    assert (usual["shortfall"], usual["function_word"]) == ("", False)
+
+
 def test_explain_estimates_for_noise(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     space = make_space(100)
     write_vectors(tmp_path / "small.npz", space.vocabulary.words, space.matrix)
