@@ -330,7 +330,7 @@ class LanguageModel:
             _refuse(for_smollm, "--language-model smollm2")
             return {"model": self.language_model or "trigram"}
         lines = words_in(self.preamble)
-        return {"model": "smollm2", "beam": self.beam or 16, "preamble": None if lines is None else "\n".join(lines)}
+        return {"model": "smollm2", "beam": self.beam, "preamble": None if lines is None else "\n".join(lines)}
 
 
 def _refuse(given: Mapping[str, Any], needed: str) -> None:
