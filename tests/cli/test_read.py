@@ -308,6 +308,32 @@ def test_without_a_report_the_command_says_what_a_reader_needs(run: Run) -> None
     assert "wordveil calibrate" not in err
 
 
+def test_a_list_of_words_left_alone_is_given_again(run: Run) -> None:
+    Path("in.txt").write_text("the river and the harbour\n", encoding="utf-8")
+    Path("stop.txt").write_text("river\n", encoding="utf-8")
+    how = ["--space", "space.npz", "--quiet"]
+    made = ["-o", "v.txt", "--epsilon", "2", "--stopwords", "stop.txt", "--report", "r.json"]
+    assert run("privatize", "in.txt", *made, *how)[0] == 0
+    code, _, err = run("read", "v.txt", "-o", "out.txt", "--report", "r.json", *how, "--force")
+    assert code == 2
+    assert "--stopwords" in err
+    told = ["--report", "r.json", "--stopwords", "stop.txt", "--force"]
+    assert run("read", "v.txt", "-o", "out.txt", *told, *how)[0] == 0
+    assert Path("out.txt").read_text(encoding="utf-8").split()[1] == "river"
+
+
+def test_a_release_of_listed_words_asks_for_what_the_command_takes(run: Run) -> None:
+    Path("in.txt").write_text("the river and the harbour\n", encoding="utf-8")
+    Path("list.txt").write_text("river\n", encoding="utf-8")
+    how = ["--space", "space.npz", "--quiet"]
+    made = ["-o", "v.txt", "--epsilon", "2", "--select", "words", "--words", "list.txt", "--report", "r.json"]
+    assert run("privatize", "in.txt", *made, *how)[0] == 0
+    code, _, err = run("read", "v.txt", "-o", "out.txt", "--report", "r.json", *how)
+    assert code == 2
+    assert "set --select" in err
+    assert "`" not in err
+
+
 def test_read_by_a_language_model(run: Run) -> None:
     options = veil(run, "in.txt")
     Path("public.txt").write_text("\n".join(text for text in TEXTS if text), encoding="utf-8")

@@ -95,6 +95,10 @@ def read(
         typer.Option("--select", help="Which words were veiled: content (the default without a report), all or spans."),
     ] = None,
     spans: SpansKey = None,
+    stop_words: Annotated[
+        Path | None,
+        typer.Option("--stopwords", help="The list of words that the release left alone, if it had one, one per line."),
+    ] = None,
     prior: PublicPrior = "space",
     column: Annotated[
         list[str] | None,
@@ -145,7 +149,7 @@ def read(
     name, to_stream = "standard input" if str(source) == _STREAM else source, str(output) == _STREAM
     if to_stream and as_json:
         raise OptionError("standard output takes the text: with --json, give -o FILE.")
-    inputs = (source, report, space, prior, block, language.language_model, language.preamble)
+    inputs = (source, report, space, prior, block, stop_words, language.language_model, language.preamble)
     check_writable(None if to_stream else output, inputs=inputs, overwrite=overwrite)
     check_can_print(as_json or to_stream)
     columns = tuple(dict.fromkeys(column or ()))
@@ -164,7 +168,7 @@ def read(
         piece.format.open_reader(piece.source, reading).close()  # finds wrong columns before any work is done
         _check_columns(report, columns)
         doubt = _check_records(report, piece, reading, name, force=force)
-        how = {"kind": reader, "prior": prior, **language.options_of(reader)}
+        how = {"kind": reader, "prior": prior, "stop_words": words_in(stop_words), **language.options_of(reader)}
         made = _reader(report, mechanism, epsilon, space, normalise, option, select, words_in(block), how)
         looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         if looks_veiled is False and not force:  # the result would be nonsense, and the file may be an original
@@ -269,15 +273,19 @@ def _check_records(report: Path | None, piece: Piece, reading: Reading, name: ob
     there = sum(len(block.records) for block in _blocks(piece, reading))
     if there > told and not force:
         raise InputError(
-            f"{name} has {there:,} records, but the release of this report only {told:,}: give the report of this "
+            f"{name} has {_records(there)}, but the release of this report only {told:,}: give the report of this "
             "release, or add --force to read it anyway."
         )
     if there == told:
         return doubt
     return (
-        f"{name} has {there:,} records, but the release of this report {told:,}: if the report belongs to another "
+        f"{name} has {_records(there)}, but the release of this report {told:,}: if the report belongs to another "
         "release, the result means nothing."
     )
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record{'' if number == 1 else 's'}"
 
 
 def _reader(
