@@ -270,6 +270,8 @@ def test_mistakes_get_one_sentence_and_leave_no_file(run: Run) -> None:
         ["veiled-in.csv", "-o", "new.npz", *options, "--reader", "nothing"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--prior", "missing.txt"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--select", "marked"],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--select", "all"],  # the report says content
+        ["veiled-in.csv", "-o", "new.npz", *options, "--stopwords", "there.csv"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "other.json"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "missing.json"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "report.json"],  # which space?
@@ -306,6 +308,20 @@ def test_without_a_report_the_command_says_what_a_reader_needs(run: Run) -> None
     assert code == 2
     assert "--report" in err
     assert "wordveil calibrate" not in err
+
+
+def test_a_release_saved_in_another_encoding_gets_advice_that_can_be_taken(run: Run) -> None:
+    Path("in.txt").write_bytes("The café by the river.\n".encode("cp1252"))
+    code, _, err = run("read", "in.txt", "-o", "out.txt", "--epsilon", "2", "--space", "space.npz")
+    assert code == 2
+    assert "cp1252" in err
+    assert "`" not in err
+
+
+def test_a_table_is_not_written_under_the_name_of_an_array(run: Run) -> None:
+    options = veil(run, "in.parquet")
+    assert run("read", "veiled-in.parquet", "-o", "new.npz", "--text", *options)[0] == 2
+    assert run("read", "veiled-in.parquet", "-o", "new.pq", "--text", *options)[0] == 0
 
 
 def test_a_list_of_words_left_alone_is_given_again(run: Run) -> None:

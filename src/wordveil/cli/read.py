@@ -25,9 +25,11 @@ from wordveil.cli.options import (
     ReportedMechanism,
     ReportFile,
     SpansKey,
+    advice_on_encoding,
     build_mechanism,
     check_can_print,
     check_not_in_report,
+    check_select_in_report,
     never_drawing,
     print_facts,
     words_in,
@@ -207,7 +209,10 @@ def _input(source: Path, format_name: str | None) -> Iterator[Piece]:
         try:
             yield plan.pieces[0]
         except WordveilError as error:  # its sentence may name the file that stands for standard input
-            kind, sentence = type(error), str(error).replace(f"{folder}{os.sep}", "")
+            kind, sentence = type(error), str(error)
+            if isinstance(error, InputError):  # its advice may name options that this command does not have
+                sentence = advice_on_encoding(plan.pieces[0]) or sentence
+            sentence = sentence.replace(f"{folder}{os.sep}", "")
         else:
             return
     raise kind(sentence)
@@ -230,7 +235,7 @@ def _check_output(piece: Piece, output: Path, *, vectors: bool) -> None:
     is_vectors = output.suffix.lower() in _VECTORS
     if vectors and not is_vectors:
         raise OptionError("vectors are written to a file that ends in .npz or .parquet.")
-    if not vectors and is_vectors and piece.format.name != "parquet":
+    if not vectors and is_vectors and not (piece.format.name == "parquet" and output.suffix.lower() != ".npz"):
         raise OptionError("text is written in the format of the input: give another output.")
 
 
@@ -300,6 +305,7 @@ def _reader(
     how: dict[str, Any],
 ) -> Reader:
     from wordveil.reading import Reader
+    from wordveil.reading.released import read_report
     from wordveil.spaces import load_space
 
     if report is None:
@@ -308,6 +314,9 @@ def _reader(
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
         return Reader(never_drawing(made, block), select=select or "content", **how)
     check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
+    check_select_in_report(report, select)
+    if read_report(report).get("language", "en") is not None:
+        check_not_in_report(stopwords=how["stop_words"])
     opened = None if space is None else load_space(space, normalise=normalise)
     return Reader.of_report(report, space=opened, select=select, block=block, **how)
 

@@ -143,6 +143,7 @@ def _of_report(
     from wordveil.spaces import load_space
 
     options.check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
+    options.check_select_in_report(report, select)
     facts = read_report(report)
     chosen = select or facts.get("select")
     if not isinstance(chosen, str):
