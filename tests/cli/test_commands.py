@@ -197,6 +197,7 @@ def test_vectors(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
         assert noisy.shape == (100, 100)
         assert np.array_equal(noisy * 1024, np.round(noisy * 1024))
         assert "100 noisy vectors" in err
+        assert ("get no noise" in err) == ("No privacy is promised" in err) == (name == "nadp")
     assert "already" in refused(run("vectors", "-e", "2", "-s", str(source), "-o", str(target)))
     code, _, err = run("vectors", "-e", "2", "-s", str(source), "-o", str(target), "--overwrite", "--seed", "1")
     assert "No privacy is promised" in err
