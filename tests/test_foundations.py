@@ -168,6 +168,10 @@ def test_guarantees_speak() -> None:
     tiny = [Guarantee(Notion.METRIC, epsilon, "hops", "hop").sentence() for epsilon in (0.5, 0.02, 0.001, 1e-9)]
     told = ["e^0.5 (about 1.65)", "e^0.02 (about 1.021)", "e^0.001 (about 1.0011)", "e^(1e-09) (hardly more than 1)"]
     assert all(factor in sentence for factor, sentence in zip(told, tiny, strict=True))
+    assert "covered" not in metric.sentence()
+    partly = Guarantee(Notion.METRIC, 2.0, "hops", "hop", pairs="some words")
+    assert "some words" in partly.sentence()
+    assert "some words" in partly.formula()
     near = Guarantee(Notion.APPROXIMATE, 1.0, "distance", "unit", delta=1e-6, pairs="some words")
     assert near.loss(99) == 1.0
     assert "1e-06" in near.sentence()

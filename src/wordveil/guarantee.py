@@ -11,6 +11,8 @@ from wordveil.rounding import round_up
 
 __all__ = ["Guarantee", "Notion"]
 
+_ALL_PAIRS = "every two words of the vocabulary"
+
 
 class Notion(str, Enum):
     """The kind of a guarantee."""
@@ -63,7 +65,7 @@ class Guarantee:
     metric: str
     unit: str
     delta: float = 0.0
-    pairs: str = "every two words of the vocabulary"
+    pairs: str = _ALL_PAIRS
     caveats: tuple[str, ...] = field(default=())
     claim: str = ""
 
@@ -92,9 +94,10 @@ class Guarantee:
                 "Exchanging one candidate word for another changes the probability of any set of outputs by a factor "
                 f"of at most {factor}, plus {_up(self.delta, 2)} (covered: {self.pairs})."
             )
+        covered = "" if self.pairs == _ALL_PAIRS else f" (covered: {self.pairs})"
         return (
             "Seeing an output changes the odds between two candidate words by a factor of at most "
-            f"{factor} per {self.unit}."
+            f"{factor} per {self.unit}{covered}."
         )
 
     def __str__(self) -> str:
@@ -112,7 +115,8 @@ class Guarantee:
             return "no bound on Pr[M(w)=y] / Pr[M(w')=y]"
         if self.notion is Notion.APPROXIMATE:
             return f"Pr[M(w)∈S] ≤ exp({_up(self.epsilon)})·Pr[M(w')∈S] + {_up(self.delta, 2)} for {self.pairs}"
-        return f"Pr[M(w)=y] ≤ exp({_up(self.epsilon)}·d(w,w'))·Pr[M(w')=y], d = {self.metric}"
+        covered = "" if self.pairs == _ALL_PAIRS else f", for {self.pairs}"
+        return f"Pr[M(w)=y] ≤ exp({_up(self.epsilon)}·d(w,w'))·Pr[M(w')=y], d = {self.metric}{covered}"
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Guarantee:

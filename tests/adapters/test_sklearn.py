@@ -215,6 +215,8 @@ def test_parameters_clones_and_copies_of_what_reads() -> None:
     nothing = {"nothing": 1}
     for wrong in (
         {"kind": "nothing"}, {"select": "marked"}, {"mechanism": "nothing"}, {"reader_options": nothing},
+        {"reader_options": "smollm2"}, {"reader_options": {"select": "all"}}, {"reader_options": {"kind": "table"}},
+        {"reader_options": {"mechanism": "graph"}},
     ):  # fmt: skip
         with pytest.raises(OptionError):
             adapter.ReadVeiled(4.0, **wrong).fit(["zqa"])

@@ -264,6 +264,7 @@ def test_context_takes_the_settings_of_a_release_from_its_report(
     refused = (
         ("--veiled", veiled),  # settings unknown
         ("--veiled", veiled, "--report", report, "-e", "3"),
+        ("--veiled", veiled, "--report", report, "--select", "all"),
         ("--veiled", veiled, "-e", "3", "-e", "4"),
         ("--veiled", veiled, "-e", "3", "--releases", "2"),
         ("--veiled", str(tmp_path / "other.csv"), "-e", "3"),

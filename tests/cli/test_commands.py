@@ -75,6 +75,16 @@ def test_explain_is_exact_for_graph(run) -> None:  # type: ignore[no-untyped-def
     assert "█" in out
 
 
+def test_explain_says_what_a_mechanism_and_a_selection_leave_alone(run) -> None:  # type: ignore[no-untyped-def]
+    told = ["explain", "--epsilon", "3", "--top", "1"]
+    santext = json.loads(run(*told, "harbour", "--mechanism", "santext-plus", "--json")[1])
+    assert santext["shortfall"]
+    assert santext["shortfall"] in run(*told, "harbour", "--mechanism", "santext-plus")[1]
+    assert "--select all" in run(*told, "the")[1]
+    usual = json.loads(run(*told, "harbour", "--json")[1])
+    assert (usual["shortfall"], usual["function_word"]) == ("", False)
+
+
 def test_explain_estimates_for_noise(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     space = make_space(100)
     write_vectors(tmp_path / "small.npz", space.vocabulary.words, space.matrix)
@@ -187,6 +197,7 @@ def test_vectors(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
         assert noisy.shape == (100, 100)
         assert np.array_equal(noisy * 1024, np.round(noisy * 1024))
         assert "100 noisy vectors" in err
+        assert ("get no noise" in err) == ("No privacy is promised" in err) == (name == "nadp")
     assert "already" in refused(run("vectors", "-e", "2", "-s", str(source), "-o", str(target)))
     code, _, err = run("vectors", "-e", "2", "-s", str(source), "-o", str(target), "--overwrite", "--seed", "1")
     assert "No privacy is promised" in err

@@ -35,3 +35,13 @@ def test_long_work_gives_a_sign_of_life_where_there_is_no_terminal(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == lines
     assert all(part in line for line in said for part in ("reading", "fitting", "%"))
+
+
+def test_what_is_done_has_no_time_left(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    with progress.ProgressBar("reading", quiet=False) as bar:
+        bar.watch("fitting", 0.5)
+        bar.watch("fitting", 1.0)
+    during, done = capsys.readouterr().err.splitlines()
+    assert "left" in during
+    assert "left" not in done

@@ -270,6 +270,8 @@ def test_mistakes_get_one_sentence_and_leave_no_file(run: Run) -> None:
         ["veiled-in.csv", "-o", "new.npz", *options, "--reader", "nothing"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--prior", "missing.txt"],
         ["veiled-in.csv", "-o", "new.npz", *options, "--select", "marked"],
+        ["veiled-in.csv", "-o", "new.npz", *options, "--select", "all"],  # the report says content
+        ["veiled-in.csv", "-o", "new.npz", *options, "--stopwords", "there.csv"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "other.json"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "missing.json"],
         ["veiled-in.csv", "-o", "new.npz", "--column", "text", "--report", "report.json"],  # which space?
@@ -306,6 +308,46 @@ def test_without_a_report_the_command_says_what_a_reader_needs(run: Run) -> None
     assert code == 2
     assert "--report" in err
     assert "wordveil calibrate" not in err
+
+
+def test_a_release_saved_in_another_encoding_gets_advice_that_can_be_taken(run: Run) -> None:
+    Path("in.txt").write_bytes("The café by the river.\n".encode("cp1252"))
+    code, _, err = run("read", "in.txt", "-o", "out.txt", "--epsilon", "2", "--space", "space.npz")
+    assert code == 2
+    assert "cp1252" in err
+    assert "`" not in err
+
+
+def test_a_table_is_not_written_under_the_name_of_an_array(run: Run) -> None:
+    options = veil(run, "in.parquet")
+    assert run("read", "veiled-in.parquet", "-o", "new.npz", "--text", *options)[0] == 2
+    assert run("read", "veiled-in.parquet", "-o", "new.pq", "--text", *options)[0] == 0
+
+
+def test_a_list_of_words_left_alone_is_given_again(run: Run) -> None:
+    Path("in.txt").write_text("the river and the harbour\n", encoding="utf-8")
+    Path("stop.txt").write_text("river\n", encoding="utf-8")
+    how = ["--space", "space.npz", "--quiet"]
+    made = ["-o", "v.txt", "--epsilon", "2", "--stopwords", "stop.txt", "--report", "r.json"]
+    assert run("privatize", "in.txt", *made, *how)[0] == 0
+    code, _, err = run("read", "v.txt", "-o", "out.txt", "--report", "r.json", *how, "--force")
+    assert code == 2
+    assert "--stopwords" in err
+    told = ["--report", "r.json", "--stopwords", "stop.txt", "--force"]
+    assert run("read", "v.txt", "-o", "out.txt", *told, *how)[0] == 0
+    assert Path("out.txt").read_text(encoding="utf-8").split()[1] == "river"
+
+
+def test_a_release_of_listed_words_asks_for_what_the_command_takes(run: Run) -> None:
+    Path("in.txt").write_text("the river and the harbour\n", encoding="utf-8")
+    Path("list.txt").write_text("river\n", encoding="utf-8")
+    how = ["--space", "space.npz", "--quiet"]
+    made = ["-o", "v.txt", "--epsilon", "2", "--select", "words", "--words", "list.txt", "--report", "r.json"]
+    assert run("privatize", "in.txt", *made, *how)[0] == 0
+    code, _, err = run("read", "v.txt", "-o", "out.txt", "--report", "r.json", *how)
+    assert code == 2
+    assert "set --select" in err
+    assert "`" not in err
 
 
 def test_read_by_a_language_model(run: Run) -> None:

@@ -64,6 +64,14 @@ def test_what_is_fine_is_released_without_a_word() -> None:
             "gained",
         ),
         (advised(trial=None, enough=False), "stop", "few"),
+        (advised(trial=None, tried=[TRIAL]), "stop", "unsure"),  # only the intervals were too wide
+        (
+            advised(
+                trial=None, tried=[replace(TRIAL, attacks=(Attack(ALONE, Estimate(0.3, 0, 1), 0.05, TRIAL.gain),))]
+            ),
+            "stop",
+            "no_epsilon",
+        ),
         (advised(replace(TEXT, kind="number"), trial=None, chosen=()), "stop", "nothing"),
         (advised(trial=replace(TRIAL, utility=Estimate(0.0, -0.1, 0.04))), "stop", "useless"),
         (advised(TEXT, replace(TEXT, name="other")), "first", "untouched"),

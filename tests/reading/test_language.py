@@ -95,7 +95,9 @@ def test_what_cannot_be_read_is_refused(reference: Path, tmp_path: Path, monkeyp
     with pytest.raises(InputError):
         Reader(MADE, kind="language", model=str(empty))
     for options in ({"model": str(tmp_path / "none.txt")}, {"model": str(reference), "beam": 0},
-                    {"model": str(reference), "preamble": "A text."}, {"tongue": "English"}):  # fmt: skip
+                    {"model": str(reference), "preamble": "A text."}, {"tongue": "English"}, {"model": None},
+                    {"model": str(reference), "beam": 4}, {"model": "smollm2", "beam": "4"},
+                    {"model": "smollm2", "preamble": 1}):  # fmt: skip
         with pytest.raises(OptionError):
             Reader(MADE, kind="language", **options)
     with pytest.raises(OptionError):

@@ -330,6 +330,13 @@ def test_reports_that_do_not_say_enough(tmp_path: Path) -> None:
             Reader.of_report(tmp_path / name)
 
 
+def test_a_report_that_an_editor_saved_with_a_mark_is_read(tmp_path: Path) -> None:
+    report = Veil(mechanism("graph", SPACE, epsilon=2.0)).report()
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(report), encoding="utf-8-sig")
+    assert Reader.of_report(path, space=SPACE).mechanism.epsilon == 2.0
+
+
 def test_a_report_on_the_bundled_space_needs_no_more(tmp_path: Path) -> None:
     for normalise, name in ((False, "graph"), (True, "exponential")):
         made = mechanism(name, load_space("glove-50k", normalise=normalise), epsilon=4.0)

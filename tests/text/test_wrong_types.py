@@ -42,6 +42,13 @@ def test_what_is_no_epsilon(wrong: Any) -> None:
     assert Veil(epsilon=number, space=SPACE).mechanism.epsilon == 2.0
 
 
+def test_an_epsilon_in_place_of_the_mechanism_is_told_where_it_belongs() -> None:
+    wrong: Any = 4
+    with pytest.raises(OptionError) as caught:
+        Veil(wrong)
+    assert "epsilon=4" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -15,7 +15,7 @@ __all__ = ["check_given", "check_texts", "check_veil", "veil_rows"]
 def check_veil(veil: Any) -> None:
     """Refuse anything but a `Veil`."""
     if not isinstance(veil, Veil):
-        raise OptionError(f"expected a veil, such as wordveil.Veil(epsilon=4), not a {type(veil).__name__}.")
+        raise OptionError(f"expected a veil, such as wordveil.Veil(epsilon=4), not {type(veil).__name__}.")
 
 
 def check_given(veil: Any, columns: Sequence[Any]) -> None:

@@ -315,7 +315,7 @@ class ReadVeiled(_OfTexts):
     def fit(self, X: Any, y: Any = None) -> ReadVeiled:  # noqa: ARG002 - scikit-learn's signature
         """Make the reader, and let it learn from the veiled texts whatever its kind can learn."""
         cells = self._check(X, reset=True)
-        how = {"kind": self.kind, "prior": self.prior, **(self.reader_options or {})}
+        how = {"kind": self.kind, "prior": self.prior, **_options_of_reader(self.reader_options)}
         told = {"epsilon": None, "mechanism": "graph", "options": None, "select": "content"}
         for name, usual in told.items() if self.report is not None else ():
             if getattr(self, name) != usual:
@@ -350,3 +350,15 @@ class ReadVeiled(_OfTexts):
         columns = self._columns(input_features)
         names = [f"{column}_{number}" for column in columns for number in range(self.reader_.dimension)]
         return np.array(names, dtype=object)
+
+
+def _options_of_reader(given: object) -> dict[str, Any]:
+    """Return the options of a kind of reader; refuse anything else, such as what has a parameter of its own."""
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise OptionError("reader_options must be a dict, such as {'model': 'smollm2'}.")
+    own = [name for name in given if name in (*ReadVeiled().get_params(deep=False), "mechanism")]
+    if own:
+        raise OptionError(f"{own[0]} is a parameter of ReadVeiled: set it there, and not in reader_options.")
+    return given

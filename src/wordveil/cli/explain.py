@@ -9,6 +9,10 @@ from typer import Argument, Option
 from wordveil.cli.options import Chosen, Json, print_facts, stdout
 
 _BAR = 40
+_LEFT_ALONE = (
+    "This is a function word, which `wordveil privatize` releases as it is unless you add --select all: then these "
+    "figures hold."
+)
 
 
 def explain(
@@ -29,6 +33,8 @@ def explain(
     """
     from wordveil._mechanisms.attackers import NOT_MEASURED, on_prose
     from wordveil.calibration.explain import outputs_of
+    from wordveil.text import function_words
+    from wordveil.text.languages import language_of_words
     from wordveil.text.lookup import Lookup
     from wordveil.text.tokens import lookup_key
 
@@ -36,11 +42,16 @@ def explain(
     vocabulary, key = made.space.vocabulary, lookup_key(word)
     found = Lookup(vocabulary).id(word, key)
     facts = outputs_of(made, vocabulary.id(key) if found is None else found, top)
-    prose = on_prose(made)
+    prose, is_function_word = on_prose(made), key in function_words(language_of_words(vocabulary) or "en")
     if as_json:
-        print_facts({**facts, "prose": None if prose is None else prose.to_dict()})
+        told = {"shortfall": made.shortfall, "function_word": is_function_word}
+        print_facts({**facts, **told, "prose": None if prose is None else prose.to_dict()})
     else:
         _show(facts)
+        if made.shortfall:
+            stdout().print(f"{made.shortfall} {made.name} is unproven, and here for comparison only.", soft_wrap=True)
+        if is_function_word:
+            stdout().print(_LEFT_ALONE, soft_wrap=True)
         for sentence in [NOT_MEASURED] if prose is None else prose.sentences():
             stdout().print(sentence, soft_wrap=True)
 
@@ -71,5 +82,7 @@ def _show(facts: dict[str, Any]) -> None:
         )
     console.print(table)
     console.print(f"It stays with probability {100 * facts['stays']:.2f}%.")
-    console.print(f"The likeliest {facts['words_for_95_percent']:,} outputs hold 95% of the probability.")
+    held = facts["words_for_95_percent"]
+    likeliest = "likeliest output holds" if held == 1 else f"likeliest {held:,} outputs hold"
+    console.print(f"The {likeliest} 95% of the probability.")
     console.print(facts["guarantee"]["sentence"], soft_wrap=True)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from wordveil._mechanisms import Mechanism
+    from wordveil.io.inputs import Piece
 
 _NAMED = {"none": None, "true": True, "false": False}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -204,6 +205,28 @@ def check_not_in_report(**given: object) -> None:
             raise OptionError(f"--{name} is already in the report: leave it out, or leave out --report.")
 
 
+def advice_on_encoding(piece: Piece) -> str:
+    """Return what to do with a file that is not UTF-8, for a command that reads nothing else; "" if it is."""
+    from wordveil.io import detect_encoding
+
+    if not piece.format.is_encoded or piece.source is None or piece.is_stream:
+        return ""
+    likely, _ = detect_encoding(piece.source)
+    if likely == "utf-8":
+        return ""
+    probably = f", but probably {likely}" if likely else ""
+    return f"{piece.source} is not UTF-8{probably}: convert it to UTF-8 first."
+
+
+def check_select_in_report(report: Path, select: str | None) -> None:
+    """Refuse a selection other than the report's. Spans may stand for any, as they say where the veiled words are."""
+    from wordveil.reading.released import read_report
+
+    told = read_report(report).get("select")
+    if isinstance(told, str) and select not in (None, "spans", told):
+        raise OptionError(f"the report says that the release was made with --select {told}: leave out --select.")
+
+
 def build_mechanism(
     name: str,
     epsilon: float | None,
@@ -330,7 +353,7 @@ class LanguageModel:
             _refuse(for_smollm, "--language-model smollm2")
             return {"model": self.language_model or "trigram"}
         lines = words_in(self.preamble)
-        return {"model": "smollm2", "beam": self.beam or 16, "preamble": None if lines is None else "\n".join(lines)}
+        return {"model": "smollm2", "beam": self.beam, "preamble": None if lines is None else "\n".join(lines)}
 
 
 def _refuse(given: Mapping[str, Any], needed: str) -> None:

@@ -329,7 +329,8 @@ def _show(found: ReleasePlan, verdicts: Sequence[Verdict], command: str | None) 
             f"{sum(one.identifiers.values()):,}" if one.identifiers else "–",
         )  # fmt: skip
         rows.append([escape(cell) for cell in cells])
-    print_table(f"{seen.records.records:,} records", headings, rows, left=4)
+    number = seen.records.records
+    print_table(f"{number:,} record{'' if number == 1 else 's'}", headings, rows, left=4)
     if seen.identifiers:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in seen.identifiers.items())
         out.print(f"In the texts to veil, not words: {kinds}.", soft_wrap=True)

@@ -68,7 +68,7 @@ class ProgressBar:
         elif not self._quiet and time.monotonic() - self._told >= _SECONDS:
             self._told = time.monotonic()
             share = f" {100 * done / self._total:.0f}%" if self._total else ""
-            if self._total and done >= _TELLING * self._total:
+            if self._total and _TELLING * self._total <= done < self._total:
                 minutes = (self._told - self._began) * (self._total / done - 1.0) / 60.0
                 share += f", about {math.ceil(minutes)} min left"
             typer.echo(f"wordveil: {self._title}{share}{note and f' ({note})'}", err=True)

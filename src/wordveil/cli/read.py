@@ -25,9 +25,11 @@ from wordveil.cli.options import (
     ReportedMechanism,
     ReportFile,
     SpansKey,
+    advice_on_encoding,
     build_mechanism,
     check_can_print,
     check_not_in_report,
+    check_select_in_report,
     never_drawing,
     print_facts,
     words_in,
@@ -95,6 +97,10 @@ def read(
         typer.Option("--select", help="Which words were veiled: content (the default without a report), all or spans."),
     ] = None,
     spans: SpansKey = None,
+    stop_words: Annotated[
+        Path | None,
+        typer.Option("--stopwords", help="The list of words that the release left alone, if it had one, one per line."),
+    ] = None,
     prior: PublicPrior = "space",
     column: Annotated[
         list[str] | None,
@@ -145,7 +151,7 @@ def read(
     name, to_stream = "standard input" if str(source) == _STREAM else source, str(output) == _STREAM
     if to_stream and as_json:
         raise OptionError("standard output takes the text: with --json, give -o FILE.")
-    inputs = (source, report, space, prior, block, language.language_model, language.preamble)
+    inputs = (source, report, space, prior, block, stop_words, language.language_model, language.preamble)
     check_writable(None if to_stream else output, inputs=inputs, overwrite=overwrite)
     check_can_print(as_json or to_stream)
     columns = tuple(dict.fromkeys(column or ()))
@@ -164,7 +170,7 @@ def read(
         piece.format.open_reader(piece.source, reading).close()  # finds wrong columns before any work is done
         _check_columns(report, columns)
         doubt = _check_records(report, piece, reading, name, force=force)
-        how = {"kind": reader, "prior": prior, **language.options_of(reader)}
+        how = {"kind": reader, "prior": prior, "stop_words": words_in(stop_words), **language.options_of(reader)}
         made = _reader(report, mechanism, epsilon, space, normalise, option, select, words_in(block), how)
         looks_veiled = made.looks_veiled(_first_texts(piece, reading))
         if looks_veiled is False and not force:  # the result would be nonsense, and the file may be an original
@@ -203,7 +209,10 @@ def _input(source: Path, format_name: str | None) -> Iterator[Piece]:
         try:
             yield plan.pieces[0]
         except WordveilError as error:  # its sentence may name the file that stands for standard input
-            kind, sentence = type(error), str(error).replace(f"{folder}{os.sep}", "")
+            kind, sentence = type(error), str(error)
+            if isinstance(error, InputError):  # its advice may name options that this command does not have
+                sentence = advice_on_encoding(plan.pieces[0]) or sentence
+            sentence = sentence.replace(f"{folder}{os.sep}", "")
         else:
             return
     raise kind(sentence)
@@ -226,7 +235,7 @@ def _check_output(piece: Piece, output: Path, *, vectors: bool) -> None:
     is_vectors = output.suffix.lower() in _VECTORS
     if vectors and not is_vectors:
         raise OptionError("vectors are written to a file that ends in .npz or .parquet.")
-    if not vectors and is_vectors and piece.format.name != "parquet":
+    if not vectors and is_vectors and not (piece.format.name == "parquet" and output.suffix.lower() != ".npz"):
         raise OptionError("text is written in the format of the input: give another output.")
 
 
@@ -269,15 +278,19 @@ def _check_records(report: Path | None, piece: Piece, reading: Reading, name: ob
     there = sum(len(block.records) for block in _blocks(piece, reading))
     if there > told and not force:
         raise InputError(
-            f"{name} has {there:,} records, but the release of this report only {told:,}: give the report of this "
+            f"{name} has {_records(there)}, but the release of this report only {told:,}: give the report of this "
             "release, or add --force to read it anyway."
         )
     if there == told:
         return doubt
     return (
-        f"{name} has {there:,} records, but the release of this report {told:,}: if the report belongs to another "
+        f"{name} has {_records(there)}, but the release of this report {told:,}: if the report belongs to another "
         "release, the result means nothing."
     )
+
+
+def _records(number: int) -> str:
+    return f"{number:,} record{'' if number == 1 else 's'}"
 
 
 def _reader(
@@ -292,6 +305,7 @@ def _reader(
     how: dict[str, Any],
 ) -> Reader:
     from wordveil.reading import Reader
+    from wordveil.reading.released import read_report
     from wordveil.spaces import load_space
 
     if report is None:
@@ -300,6 +314,9 @@ def _reader(
         made = build_mechanism(mechanism or "graph", epsilon, space or "glove-50k", normalise, option)
         return Reader(never_drawing(made, block), select=select or "content", **how)
     check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
+    check_select_in_report(report, select)
+    if read_report(report).get("language", "en") is not None:
+        check_not_in_report(stopwords=how["stop_words"])
     opened = None if space is None else load_space(space, normalise=normalise)
     return Reader.of_report(report, space=opened, select=select, block=block, **how)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -75,7 +76,12 @@ def vectors(
         if grid:
             noisy = (np.round(noisy / grid) * grid).astype(np.float32)
         write_vectors(output, made.space.vocabulary.words, noisy)
-    promise = made.guarantee if entropy.secure else made.guarantee.void("A seed was given.")
+    promise = made.guarantee
+    if made.shortfall:  # if some words are unprotected, nothing is guaranteed, as for a text
+        others = tuple(caveat for caveat in promise.caveats if caveat != made.shortfall)
+        promise = replace(promise, caveats=others).void(made.shortfall)
+    if not entropy.secure:
+        promise = promise.void("A seed was given.")
     if not grid:
         promise = promise.void("The low bits of the numbers were kept, and may give the word away.")
     stderr().print(

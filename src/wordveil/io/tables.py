@@ -363,9 +363,8 @@ class TableReader(InLines):
         if fields:
             self._record += 1
             if len(fields) != self._form.width:
-                raise InputError(
-                    f"{self._where(self._record)} has {len(fields)} fields, but the header has {self._form.width}."
-                )
+                count = f"{len(fields)} field{'' if len(fields) == 1 else 's'}"
+                raise InputError(f"{self._where(self._record)} has {count}, but the header has {self._form.width}.")
         return fields
 
     def _where(self, record: int) -> str:

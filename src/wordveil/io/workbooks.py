@@ -87,7 +87,10 @@ class WorkbookReader(OfficeReader):
         if wanted is None and len(sheets) == 1:
             return next(iter(sheets.values()))
         if wanted is None:
-            raise OptionError(f"use `sheet` to choose a sheet of {self._path}; it has: {listed(sheets)}.")
+            raise OptionError(
+                f"{self._path} has several sheets ({listed(sheets)}): choose one with `sheet`, or save it as a "
+                "workbook of its own."
+            )
         if wanted not in sheets:
             raise InputError(f"{self._path} has no sheet {wanted!r}; it has: {listed(sheets)}.")
         return sheets[wanted]

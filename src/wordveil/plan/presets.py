@@ -26,6 +26,11 @@ class Protection(NamedTuple):
         """Whether all attackers of a trial are within the bounds."""
         return trial.gain.high <= self.gain and trial.most <= self.attacker
 
+    def may_allow(self, trial: Trial) -> bool:
+        """Whether the measured shares are within the bounds, whatever their intervals say."""
+        gained = max(attack.gain.value for attack in trial.attacks)
+        return gained <= self.gain and trial.strongest.right.value <= self.attacker
+
 
 #: The presets.
 PROTECTION = {

@@ -5,6 +5,7 @@ The thresholds are defined here and explained in docs/plan.md.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -103,15 +104,16 @@ def recommend(
     once: str | None = "record",
     has_label: bool = False,
     enough: bool = True,
+    tried: Sequence[Trial] = (),
 ) -> Recommendation:
     """Apply the rules.
 
     `trial` is the one at the ε to release at, or None if no ε gives the protection asked for. `floor` is the share of
     the veiled words that attackers guess without the draws. `protect` is None if an ε was given instead. `is_fast` says
     whether the network was left out, and `once` in what scope equal words are already drawn once. `has_label` says
-    whether a label was given, and `enough` whether there were enough records to try attacks.
+    whether a label was given, and `enough` whether there were enough records to try attacks. `tried` are all trials.
     """
-    stops, first = _stops(found, trial, floor, protect, enough=enough), _first(found)
+    stops, first = _stops(found, trial, floor, protect, tried, enough=enough), _first(found)
     notes = _notes(found, trial, is_fast=is_fast)
     if has_label and trial is not None and trial.score is None:
         notes.append(
@@ -146,7 +148,9 @@ def recommend(
     )
 
 
-def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None, *, enough: bool) -> list[Advice]:
+def _stops(
+    found: Survey, trial: Trial | None, floor: float, protect: str | None, tried: Sequence[Trial], *, enough: bool
+) -> list[Advice]:
     bound, asked = (RULES.weakest, "light") if protect is None else (PROTECTION[protect], protect)
     said = [
         Advice(
@@ -192,7 +196,17 @@ def _stops(found: Survey, trial: Trial | None, floor: float, protect: str | None
             )
         )
     if trial is None:
-        if not said:
+        if not said and any(bound.may_allow(one) for one in tried):
+            said.append(
+                Advice(
+                    "stop",
+                    "unsure",
+                    f"No ε can be shown to give the protection {asked!r}: attackers were measured to guess and to gain "
+                    f"no more than it allows, but {len(found.sample):,} records are too few to be sure, because the "
+                    "upper ends of the intervals count. Plan more records, or ask for less protection.",
+                )
+            )
+        elif not said:
             said.append(
                 Advice(
                     "stop",

@@ -199,6 +199,7 @@ def plan_release(
             once=once,
             has_label=label is not None,
             enough=enough,
+            tried=() if bench is None else bench.trials,
         ),
     )
 
@@ -244,8 +245,10 @@ def epsilon_for(
     records = [Sampled((text,), None) for text in texts]
     nothing = Records(len(records), 0, 0, 0.0, 1.0, 0.0, 0.0, is_exact=True)
     found = Survey([], ("",), nothing, None, records, [], 0)
-    bench = Bench(found, make, space, select=select, is_fast=fast, seed=seed)
-    chosen = choose(bench, bound_of(protect), usual_epsilons(make, space), watch)
+    bench, bound = Bench(found, make, space, select=select, is_fast=fast, seed=seed), bound_of(protect)
+    chosen = choose(bench, bound, usual_epsilons(make, space), watch)
     if chosen is None:
-        raise InputError(f"no ε gives these texts the protection {protect!r}; they are too similar.")
+        few = bench.floor <= bound.attacker and any(bound.may_allow(trial) for trial in bench.trials)
+        why = f"{len(texts):,} are too few to be sure of it" if few else "they are too similar"
+        raise InputError(f"no ε can be shown to give these texts the protection {protect!r}; {why}.")
     return chosen.epsilon

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -35,6 +36,7 @@ __all__ = ["MODELS", "Language", "Lexicon", "Line", "TextModel", "Trigrams", "pu
 MODELS = ("trigram", "smollm2")
 
 _WINDOW, _OVERLAP = 64, 6  # words decoded together, and how many at a cut end serve only as context
+_BEAM = 16  # the usual width of SmolLM2's beam
 _CANDIDATES = 24  # words of each place that trigrams rescore
 
 
@@ -159,14 +161,17 @@ class Language(Kind):
     needs_text = True  # for the words that are left alone
 
     def __init__(
-        self, basis: Basis, *, model: str | Path = "trigram", beam: int = 16, preamble: str | None = None
+        self, basis: Basis, *, model: str | Path = "trigram", beam: int | None = None, preamble: str | None = None
     ) -> None:
         super().__init__(basis)
-        if beam < 1:
-            raise OptionError("beam must be at least 1.")
-        if preamble is not None and str(model) != "smollm2":
-            raise OptionError("only the model smollm2 takes a preamble.")
-        self._given = {"model": str(model), "beam": int(beam), "preamble": preamble or ""}
+        if not isinstance(model, str | Path):
+            raise OptionError(f"model must be one of {', '.join(MODELS)}, or the path of a public text.")
+        if not isinstance(preamble, str | None):
+            raise OptionError("preamble must be a text.")
+        if (beam is not None or preamble is not None) and str(model) != "smollm2":
+            raise OptionError("only the model smollm2 takes a beam or a preamble.")
+        width = _BEAM if beam is None else _width(beam)
+        self._given = {"model": str(model), "beam": width, "preamble": preamble or ""}
         self._vocabulary = basis.law.mechanism.space.vocabulary
         self._possible, self._lexicon = np.flatnonzero(basis.prior), Lexicon(self._vocabulary)
         self._model: TextModel
@@ -175,7 +180,7 @@ class Language(Kind):
 
             words = list(self._vocabulary.take(self._possible))
             usual = basis.prior[self._possible]
-            self._model = SmolLM(words, self._possible, usual, beam=beam, preamble=preamble or "")
+            self._model = SmolLM(words, self._possible, usual, beam=width, preamble=preamble or "")
         elif str(model) == "trigram":
             self._model = Trigrams(public_trigrams(self._lexicon, basis.prior), self._possible)
         else:
@@ -252,7 +257,13 @@ class Language(Kind):
             model, beam, preamble = str(state["model"]), int(state["beam"]), str(state["preamble"])
         except (KeyError, TypeError, ValueError):
             raise FileError("the saved language reader is damaged; make and save it again.") from None
-        return cls(basis, model=model, beam=beam, preamble=preamble or None)
+        return cls(basis, model=model, beam=beam if model == "smollm2" else None, preamble=preamble or None)
+
+
+def _width(given: object) -> int:
+    if isinstance(given, bool) or not isinstance(given, Integral) or given < 1:
+        raise OptionError("beam must be a whole number, 1 or more.")
+    return int(given)
 
 
 def _lines(path: Path) -> list[str]:

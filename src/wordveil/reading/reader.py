@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from os import PathLike
@@ -167,7 +168,9 @@ class Reader:
         except TypeError as error:
             if not options or "unexpected keyword" not in str(error):
                 raise
-            raise OptionError(f"the {kind} reader has no option {' or '.join(options)}.") from None
+            known = inspect.signature(chosen).parameters
+            unknown = [name for name in options if name not in known]
+            raise OptionError(f"the {kind} reader has no option {' or '.join(unknown or options)}.") from None
 
     def __repr__(self) -> str:
         return f"<Reader: {self.kind} of {self.mechanism!r}, select={self.select!r}>"
@@ -225,10 +228,15 @@ class Reader:
         facts = read_report(report)
         selection = facts.get("select") if select is None else select
         if not isinstance(selection, str):
-            raise InputError("the report does not say which words the release veiled; give select.")
-        if selection == "content" and facts.get("language", "en") != "en" and "stop_words" not in options:
+            raise InputError("the report does not say which words the release veiled; give `select`.")
+        if selection == "words" and options.get("words") is None:
+            raise OptionError(
+                "the report does not list the words that the release veiled: set `select` to 'spans', and give the "
+                "spans of the veiled words with each text (in Python, the list as words will do)."
+            )
+        if selection == "content" and facts.get("language", "en") != "en" and options.get("stop_words") is None:
             if facts["language"] not in languages():
-                raise InputError("the report does not list the words that the release left alone; give stop_words.")
+                raise InputError("the report does not list the words that the release left alone; give `stop_words`.")
             options["stop_words"] = function_words(facts["language"])
         made = mechanism_of(facts, space, block)
         defaults = {"case": facts.get("case", "sentence"), "once": facts.get("once") is not None}

@@ -28,7 +28,7 @@ def read_report(report: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     if not isinstance(report, str | Path):
         raise InputError("report must be a mapping, or the path of a JSON file.")
     try:
-        read = json.loads(Path(report).read_text(encoding="utf-8"))
+        read = json.loads(Path(report).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise FileError(f"cannot read the report {report}: {error.strerror or type(error).__name__}.") from None
     except (ValueError, RecursionError):
@@ -86,7 +86,7 @@ def mechanism_of(
     if made.space.checksum != facts.get("checksum"):
         raise SpaceError(
             "the release was made with another space (the checksums differ); give the embedding that it was made with "
-            "as space."
+            "as `space`."
         )
     return _never_drawing(made, described, block)
 
@@ -113,7 +113,7 @@ def _where(facts: Mapping[str, Any]) -> str:
     for bundled in BUNDLED:
         if name == bundled or name.startswith(f"{bundled} "):
             return bundled
-    raise SpaceError("the release was made with an embedding that is not bundled; give its file as space.")
+    raise SpaceError("the release was made with an embedding that is not bundled; give its file as `space`.")
 
 
 def _how(facts: Mapping[str, Any]) -> dict[str, bool]:

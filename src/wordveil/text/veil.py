@@ -379,6 +379,8 @@ def _made(
         if epsilon is not None or space is not None:
             raise OptionError("a mechanism already has its epsilon and space: give either the mechanism, or its name.")
         return mechanism if block is None else block_words(mechanism, block)
+    if isinstance(mechanism, float | int):
+        raise OptionError("a number in place of the mechanism: give ε by its name, as in Veil(epsilon=4).")
     if epsilon is None:
         raise OptionError(
             "epsilon is required; 4 is a good start for the default mechanism, and `wordveil calibrate` finds the "

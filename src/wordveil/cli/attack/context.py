@@ -143,6 +143,7 @@ def _of_report(
     from wordveil.spaces import load_space
 
     options.check_not_in_report(epsilon=epsilon, mechanism=mechanism, option=option)
+    options.check_select_in_report(report, select)
     facts = read_report(report)
     chosen = select or facts.get("select")
     if not isinstance(chosen, str):
@@ -163,8 +164,9 @@ def _doubt(report: Path, veiled: Path | None) -> str:
 def _show(rates: Sequence[float], found: Sequence[ContextAttack]) -> None:
     first, rows = found[0], list(zip(rates, found, strict=True))
     times = "" if first.releases == 1 else f", released {first.releases} times"
+    texts = f"{first.texts:,} text{'' if first.texts == 1 else 's'}"
     show(
-        f"Words found by the reader {first.reader} ({first.texts:,} texts{times}, fitted on {first.fitted:,})",
+        f"Words found by the reader {first.reader} ({texts}{times}, fitted on {first.fitted:,})",
         ("ε",),
         rows,
         {"output itself": "kept", "one word at a time": "alone", "reader": "in_context",

@@ -20,6 +20,7 @@ from wordveil.cli.options import (
     Quiet,
     ReadHeader,
     Select,
+    advice_on_encoding,
     check_epsilon,
     print_facts,
     print_table,
@@ -238,7 +239,7 @@ def read_corpus(
 def _records(
     path: Path, columns: tuple[str, ...], format_name: str | None = None, header: str = "check"
 ) -> Iterator[list[str]]:
-    from wordveil.io import Reading, check_fits, detect_encoding, make_plan
+    from wordveil.io import Reading, check_fits, make_plan
 
     plan, reading = make_plan(path, format_name), Reading(columns, header=header)
     check_fits(plan, reading)
@@ -248,15 +249,12 @@ def _records(
                 for block in reader.blocks():
                     yield from ([str(text) for text in record] for record in block.records)
         except InputError:  # its advice may name options that this command does not have
-            likely = ""
-            if piece.format.is_encoded and piece.source is not None and not piece.is_stream:
-                likely, _ = detect_encoding(piece.source)
-            if likely == "utf-8":
+            advice = advice_on_encoding(piece)
+            if not advice:
                 raise
         else:
             continue
-        probably = f", but probably {likely}" if likely else ""
-        raise InputError(f"{piece.source} is not UTF-8{probably}: convert it to UTF-8 first.")
+        raise InputError(advice)
 
 
 def check_select(select: str) -> None:
