@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from wordveil.errors import FileError, InputError, OptionError, WordveilError
 from wordveil.files import Lock, digest_of, digest_of_file, file_errors, write_whole
+from wordveil.io.beside import tell_texts_beside
 from wordveil.io.checkpoint import Checkpoint, DoneInputs, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan, check_fits
@@ -75,6 +76,7 @@ class _Job:
             from wordveil.io.headers import check_headers  # noqa: PLC0415 - what it compiles is for tables alone
 
             check_headers(self._plan, self._reading, self.tell)
+            tell_texts_beside(self._plan, self._reading, self.tell)
 
     def _seems_plain(self, piece: Piece) -> bool:
         """Whether an input that may be plain text can be read and seems to be."""

@@ -1,0 +1,66 @@
+"""Texts beside the columns to veil: they are named before anything is released."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from wordveil.io import Destination, FileJob, Reading, make_plan
+
+ROWS = [
+    {"id": str(number), "customer": "Ann Lee", "text": "the ship left the harbour early", "note": "we met at the river"}
+    for number in range(5)
+]
+
+
+def write(path: Path, rows: Sequence[dict[str, str]] = ROWS) -> None:
+    if path.suffix == ".csv":
+        with path.open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, list(rows[0]))
+            table.writeheader()
+            table.writerows(rows)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    else:
+        pq.write_table(pa.Table.from_pylist(list(rows)), path)
+
+
+def told(source: Path, *columns: str, person: str | None = None) -> list[str]:
+    plan, found = make_plan(source), list[str]()
+    job = FileJob(plan, Reading(columns, person=person), Destination.of(source.with_name("out"), plan))
+    job.tell = found.append
+    job.check()
+    return found
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.jsonl", "in.parquet"])
+def test_texts_that_are_not_veiled_are_named(tmp_path: Path, name: str) -> None:
+    source = tmp_path / name
+    write(source)
+    (sentence,) = told(source, "customer")
+    assert "columns text, note" in sentence
+    (sentence,) = told(source, "text", person="id")
+    assert "column note" in sentence
+    assert "harbour" not in sentence
+    assert not told(source, "text", "note")  # ids and names are no texts
+
+
+def test_plain_text_and_an_empty_table_have_none(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("the ship left the harbour\n", encoding="utf-8")
+    (tmp_path / "in.csv").write_text("id,text\n", encoding="utf-8")
+    assert not told(tmp_path / "in.txt")
+    assert not told(tmp_path / "in.csv", "id")
+
+
+def test_a_folder_tells_once_of_files_that_are_alike(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(4):
+        write(folder / f"{number}.csv")
+    assert len(told(folder, "customer")) == 1
