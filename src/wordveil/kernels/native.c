@@ -99,14 +99,15 @@ typedef struct {
     void (*best)(const float *, int64_t, int64_t, const float *, int64_t, float *, int64_t *);
     void (*best_wide)(const double *, int64_t, int64_t, const double *, int64_t, double *, int64_t *);
     int (*follow)(const Rays *, float *, int32_t *);
+    int (*nearest_two)(const Points *, int32_t *, float *);
 } Kind;
 
 static const Kind KINDS[] = {
 #if defined(__x86_64__)
-    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, best_wide_avx512, follow_avx512},
-    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, best_wide_avx2, follow_avx2},
+    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, best_wide_avx512, follow_avx512, nearest_two_avx512},
+    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, best_wide_avx2, follow_avx2, nearest_two_avx2},
 #endif
-    {"plain", sums_plain, table_plain, pick_plain, best_plain, best_wide_plain, follow_plain},
+    {"plain", sums_plain, table_plain, pick_plain, best_plain, best_wide_plain, follow_plain, nearest_two_plain},
 };
 
 enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
@@ -352,6 +353,55 @@ static PyObject *follow_rays(PyObject *self, PyObject *args)
     return result;
 }
 
+/* Whether each of these numbers is one of so many places. */
+static int are_places(const int32_t *numbers, int64_t count, int64_t places)
+{
+    for (int64_t number = 0; number < count; number++)
+        if (numbers[number] < 0 || numbers[number] >= places) {
+            PyErr_SetString(PyExc_ValueError, "there is no such place");
+            return 0;
+        }
+    return 1;
+}
+
+static PyObject *nearest_two(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *products_of, *squares_of, *places_of, *directions_of, *ends_of, *shares_of, *sizes_of, *out_of, *scores_of;
+    long long words, rows, centres, count;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOOOOOO", &name, &words, &rows, &centres, &count, &products_of, &squares_of, &places_of,
+                          &directions_of, &ends_of, &shares_of, &sizes_of, &out_of, &scores_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    Points points = {.words = words, .rows = rows, .centres = centres, .count = count};
+    const int64_t twice = product(2, count);
+    int32_t *out;
+    float *scores;
+    PyObject *result = NULL;
+    if (kind && (words < 2 || words > INT32_MAX))
+        PyErr_SetString(PyExc_ValueError, "there are two words, and not too many");
+    else if (kind && (points.products = memory(&buffers, products_of, product(rows, words), 4, 0)) &&
+             (points.squares = memory(&buffers, squares_of, product(centres, words), 4, 0)) &&
+             (points.places = memory(&buffers, places_of, centres, 8, 0)) &&
+             (points.directions = memory(&buffers, directions_of, count, 4, 0)) &&
+             (points.ends = memory(&buffers, ends_of, twice, 4, 0)) &&
+             (points.shares = memory(&buffers, shares_of, count, 4, 0)) &&
+             (points.sizes = memory(&buffers, sizes_of, count, 4, 0)) &&
+             (out = memory(&buffers, out_of, twice, 4, 1)) &&
+             (scores = memory(&buffers, scores_of, twice, 4, 1)) && all_below(points.places, centres, words) &&
+             are_places(points.directions, count, rows) && are_places(points.ends, twice, centres)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = kind->nearest_two(&points, out, scores);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
 /* For each aim in (0, 1) the first place of its row at which the cumulated sums exceed so much of the whole. The aims
    of row r are those from starts[r] to starts[r+1]. */
 static int search_rows(const void *rows, int wide, int64_t count, int64_t width, const int64_t *starts,
@@ -558,6 +608,7 @@ static PyMethodDef METHODS[] = {
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
     {"best_products", best_products, METH_VARARGS, "Find the word with the largest product plus bias."},
     {"follow_rays", follow_rays, METH_VARARGS, "Find where noise lands, for words that share their directions."},
+    {"nearest_two", nearest_two, METH_VARARGS, "Find the two words nearest to each of many points."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
@@ -582,7 +633,7 @@ static PyMethodDef METHODS[] = {
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 12);
+    return PyModule_AddIntConstant(module, "VERSION", 13);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread
+from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, Outputs, PerWord, Question, Spread, sample
 from wordveil._mechanisms.laws.law import Ids, Law, support
 from wordveil._mechanisms.laws.learner import Learnt, Pool, Sightings, distances_of, success_of
 from wordveil._mechanisms.laws.store import hash_of
@@ -33,14 +33,19 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Drawn = NDArray[np.integer[Any]]
+Key = tuple[float, int, int, bytes]  # an ε, a purpose, how many draws of each word, and of which words
 
 #: How many of the worst words are measured again, and with how many times the draws.
 WORST, AGAIN = 20, 4
 #: Inputs behind an output are compared only if its likeliest input gave it at least this often.
 SEEN = 20
 
+#: The most memory that draws are kept in, for other figures at the same ε.
+KEPT_BYTES = 1 << 28
+
 _TOKENS = 1 << 17
 _REPORTED = 1 << 14  # draws between two reports of progress
+_STEPS = 4  # the likeliest words are drawn at most 2 to the power of this as often as others
 _PAIRS = 512
 _FIGURES, _WORST, _COLUMNS, _FRESH = range(4)  # the purposes of draws; each has its own seeds
 
@@ -58,6 +63,14 @@ class SampledLaw(Law):
     def __init__(self, mechanism: Mechanism[Any], effort: Effort | None = None, watch: Watch = ignore) -> None:
         super().__init__(mechanism, effort, watch)
         self._pool = Pool(mechanism.space, self._sight, self.effort.column_draws)
+        self._kept = Kept()
+
+    def at(self, mechanisms: Sequence[Mechanism[Any]]) -> list[Law]:
+        """Return the laws of the same mechanism at other ε, which share what was drawn and learnt."""
+        laws = [type(self)(mechanism, self.effort, self.watch) for mechanism in mechanisms]
+        for law in laws:
+            law._kept = self._kept
+        return [*laws]
 
     @property
     def block(self) -> int:
@@ -75,13 +88,25 @@ class SampledLaw(Law):
     ) -> Iterator[tuple[slice, Drawn]]:
         """Draw for blocks of words, each with a seed derived from its words.
 
-        So all draws are independent, within a call and between calls, and repeating a call repeats its draws.
+        So all draws are independent, within a call and between calls, and repeating a call repeats its draws: they are
+        kept for that, as far as memory allows.
         """
         for part in blocks(len(ids), max(1, _TOKENS // draws)):
             watch(what, part.start / len(ids))
-            entropy = Entropy(seed_of(self.effort, purpose, int(hash_of(ids[part].astype("<i8")), 16)))
-            yield part, self.mechanism.draw(np.repeat(ids[part], draws), entropy).reshape(-1, draws)
+            key = self._key(self.mechanism.epsilon, purpose, draws, ids[part])
+            outputs = self._kept.drawn.get(key)
+            if outputs is None:
+                entropy = self._entropy(ids[part], purpose)
+                outputs = self.mechanism.draw(np.repeat(ids[part], draws), entropy).reshape(-1, draws)
+                self._kept.keep(key, outputs.astype(np.min_scalar_type(len(self) - 1)))
+            yield part, outputs
         watch(what, 1.0)
+
+    def _entropy(self, ids: Ids, *purpose: int) -> Entropy:
+        return Entropy(seed_of(self.effort, *purpose, int(hash_of(ids.astype("<i8")), 16)))
+
+    def _key(self, epsilon: float, purpose: int, draws: int, ids: Ids) -> Key:
+        return epsilon, purpose, draws, ids.tobytes()
 
     def rows(self, ids: Ids) -> Floats:
         """Return the counted frequencies of every output, one row per word."""
@@ -134,9 +159,11 @@ class SampledLaw(Law):
 
     def _stays(self, ids: NDArray[np.int64], draws: int, purpose: int, watch: Watch = ignore) -> PerWord:
         what = "drawing" if purpose == _FIGURES else "drawing for the worst words again"
-        parts = self._draw(ids, draws, purpose, what, watch)
-        own = [(outputs == ids[part][:, None]).mean(axis=1) for part, outputs in parts]
-        return _frequency(ids, np.concatenate(own) if own else np.empty(0), draws)
+        own, errors = [np.empty(0)], []
+        for part, outputs in self._draw(ids, draws, purpose, what, watch):
+            own.append((outputs == ids[part][:, None]).mean(axis=1))
+            errors.append(_error_of_sum(ids[part], outputs))
+        return _frequency(ids, np.concatenate(own), draws, errors)
 
     def distinct(self, ids: Ids) -> PerWord:
         """Return how many distinct outputs each word had in `effort.draws` draws."""
@@ -158,16 +185,38 @@ class SampledLaw(Law):
 
     def guesses(self, inputs: Ids, priors: Sequence[Floats], watch: Watch = ignore) -> list[Guess]:
         """Return the best guess under each of several priors, learnt from draws; likely words are drawn more often."""
-        words, likely = np.asarray(inputs, dtype=np.int64), np.max(priors, axis=0) * len(inputs)
+        words = np.asarray(inputs, dtype=np.int64)
+        key = self.mechanism.epsilon, hash_of(words, *priors)
+        if key not in self._kept.guessed:
+            halves = Halves.joined(list(self._halves(words, np.max(priors, axis=0) * len(words), watch)))
+            self._kept.guessed[key] = self._judged(words, halves, priors)
+        return self._kept.guessed[key]
+
+    def _halves(self, words: NDArray[np.int64], likely: Floats, watch: Watch) -> Iterator[Halves]:
+        """Draw for a guesser: every word as often as for other figures, likely words more often, if that is enough."""
+        # in the order in which words are measured, so that words measured too are not drawn again
+        order = np.argsort(np.argsort(sample(len(self), len(self), self.effort.seed))[words])
+        words, likely, what = words[order], likely[order], "learning to guess"
         usual = max(4.0, self.effort.draws * min(1.0, self.measured_words / len(words)))
         with np.errstate(divide="ignore"):
-            steps = np.clip(np.rint(np.log2(likely)), -np.log2(usual / 4), 6)
-        halves = []
-        for step in np.unique(steps):
+            steps = np.clip(np.rint(np.log2(likely)), -np.log2(usual / 4), _STEPS)
+        for step in np.unique(steps[steps < 0]):
             some = np.flatnonzero(steps == step)
-            parts = self._draw(words[some], int(usual * 2.0**step), int(100 + step), "learning to guess", watch)
-            halves += [Halves.of(words[some[part]], outputs) for part, outputs in parts]
-        return self._judged(words, Halves.joined(halves), priors)
+            for part, outputs in self._draw(words[some], int(usual * 2.0**step), int(100 + step), what, watch):
+                yield Halves.of(words[some[part]], outputs)
+        usual_ones = np.flatnonzero(steps >= 0)
+        first: dict[int, Drawn] = {}  # the usual draws of likely words
+        for part, outputs in self._draw(words[usual_ones], int(usual), _FIGURES, what, watch):
+            some = usual_ones[part]
+            alone = steps[some] == 0
+            yield Halves.of(words[some[alone]], outputs[alone])
+            first |= zip(some[~alone].tolist(), outputs[~alone], strict=True)
+        for step in np.unique(steps[steps > 0]):
+            some = np.flatnonzero(steps == step)
+            more = int(usual) * (2 ** int(step) - 1)
+            for part, outputs in self._draw(words[some], more, int(100 + step), what, watch):
+                usually = np.stack([first[place] for place in some[part].tolist()])
+                yield Halves.of(words[some[part]], np.concatenate([usually, outputs], axis=1))
 
     def _judged(self, inputs: NDArray[np.int64], halves: Halves, priors: Sequence[Floats]) -> list[Guess]:
         """Return the guesses, with the priors reordered to match `halves`."""
@@ -176,24 +225,17 @@ class SampledLaw(Law):
         return halves.guesses(self.mechanism.space, [prior[place] for prior in priors])
 
     def measure(self, ask: Question, watch: Watch = ignore) -> Figures:
-        """Compute all figures of a calibration, reusing the draws if the attacker's suspects are the measured words."""
+        """Compute all figures of a calibration; what was drawn to learn guesses is not drawn again."""
         ids, draws = ask.ids, self.effort.draws
-        asked = len(ask.inputs)
-        shared = np.array_equal(np.sort(ids[:asked]), np.sort(ask.inputs))
-        counts, near, halves = [], [], []
+        counts, near, errors = [], [], []
         for part, outputs in self._draw(ids, draws, _FIGURES, watch=watch):
             counts.append(Counts.of(ids[part], outputs, self.effort, ask.depths))
             near.append(near_frequency(ask.near, outputs, part))
-            if shared and part.start < asked:
-                halves.append(Halves.of(ids[part][: asked - part.start], outputs[: asked - part.start]))
+            errors.append(_error_of_sum(ids[part], outputs))
         whole = Counts.joined(counts)
-        stays = _frequency(ids, whole.own, draws)
+        stays = _frequency(ids, whole.own, draws, errors)
         again = self._stays(worst_words(stays), AGAIN * draws, _WORST, watch)
-        guesses = (
-            self._judged(ask.inputs, Halves.joined(halves), ask.priors)
-            if shared
-            else self.guesses(ask.inputs, ask.priors, watch)
-        )
+        guesses = self.guesses(ask.inputs, ask.priors, watch)
         return self._figures(ask, replace(stays, again=again), whole, np.concatenate(near), guesses)
 
     def _figures(self, ask: Question, stays: PerWord, counts: Counts, near: Floats, guesses: list[Guess]) -> Figures:
@@ -222,6 +264,21 @@ class SampledLaw(Law):
             below,
         )
         return Figures(stays, spread, behind, kept, replaced, far, guesses)
+
+
+class Kept:
+    """What a law drew and learnt, for other figures and for the laws at other ε."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[Key, Drawn] = {}
+        #: The best guesses, by ε and a digest of the question.
+        self.guessed: dict[tuple[float, str], list[Guess]] = {}
+
+    def keep(self, key: Key, outputs: Drawn) -> None:
+        """Keep draws, and let the oldest go when there are too many."""
+        self.drawn[key] = outputs
+        while sum(one.nbytes for one in list(self.drawn.values())) > KEPT_BYTES:
+            self.drawn.pop(next(iter(self.drawn)), None)  # another thread may have been quicker
 
 
 @dataclass(frozen=True)
@@ -477,7 +534,17 @@ def worst_words(stays: PerWord) -> NDArray[np.int64]:
     return np.asarray(stays.ids[np.argsort(-stays.values, kind="stable")[:WORST]])
 
 
-def _frequency(ids: NDArray[np.int64], shares: Floats, draws: int) -> PerWord:
+def _error_of_sum(ids: NDArray[np.int64], outputs: Drawn) -> float:
+    """Return the standard error of the sum, over the words of a block, of how often each stays.
+
+    It is measured over draws, so it holds whether or not words share their randomness.
+    """
+    draws = outputs.shape[1]
+    return float((outputs == ids[:, None]).sum(axis=0).std(ddof=min(1, draws - 1)) / np.sqrt(draws))
+
+
+def _frequency(ids: NDArray[np.int64], shares: Floats, draws: int, sums: Sequence[float]) -> PerWord:
     likely = (shares * draws + 0.5) / (draws + 1.0)  # so that a share of 0 or 1 has an error too
     errors = np.sqrt(likely * (1.0 - likely) / draws)
-    return PerWord(ids, shares, errors, mean_error(errors, 1))
+    together = float(np.linalg.norm(sums)) / max(1, len(ids))  # never below that of independent words
+    return PerWord(ids, shares, errors, max(mean_error(errors, 1), together))
