@@ -318,19 +318,29 @@ static PyObject *best_products(PyObject *self, PyObject *args)
     return result;
 }
 
+static PyObject *levels_of_rays(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long words;
+    if (!PyArg_ParseTuple(args, "L", &words))
+        return NULL;
+    return PyLong_FromLongLong(words < 1 || words > INT32_MAX ? 0 : levels_of(words));
+}
+
 static PyObject *follow_rays(PyObject *self, PyObject *args)
 {
     (void)self;
     const char *name;
-    PyObject *products_of, *squares_of, *places_of, *scales_of, *rises_of, *out_of;
+    PyObject *products_of, *squares_of, *places_of, *scales_of, *levels_of_words, *rises_of, *out_of;
     long long words, directions, count, several;
-    int are_known;
-    if (!PyArg_ParseTuple(args, "sLLLLOOOOpOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
-                          &places_of, &scales_of, &are_known, &rises_of, &out_of))
+    int are_made, are_known;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOpOpOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &scales_of, &are_made, &levels_of_words, &are_known, &rises_of, &out_of))
         return NULL;
     const Kind *kind = kind_of(name);
     Buffers buffers = {.count = 0};
-    Rays rays = {.words = words, .directions = directions, .count = count, .several = several, .are_known = are_known};
+    Rays rays = {.words = words, .directions = directions, .count = count, .several = several,
+                 .are_known = are_known, .are_made = are_made};
     float *rises;
     int32_t *out;
     PyObject *result = NULL;
@@ -340,6 +350,7 @@ static PyObject *follow_rays(PyObject *self, PyObject *args)
              (rays.squares = memory(&buffers, squares_of, product(count, words), 4, 0)) &&
              (rays.places = memory(&buffers, places_of, count, 8, 0)) &&
              (rays.scales = memory(&buffers, scales_of, product(count, several), 4, 0)) &&
+             (rays.levels = memory(&buffers, levels_of_words, product(count, levels_of(words)), 4, 1)) &&
              (rises = memory(&buffers, rises_of, product(count, directions), 4, 1)) &&
              (out = memory(&buffers, out_of, product(product(count, several), directions), 4, 1)) &&
              all_below(rays.places, count, words)) {
@@ -608,6 +619,7 @@ static PyMethodDef METHODS[] = {
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
     {"best_products", best_products, METH_VARARGS, "Find the word with the largest product plus bias."},
     {"follow_rays", follow_rays, METH_VARARGS, "Find where noise lands, for words that share their directions."},
+    {"levels_of_rays", levels_of_rays, METH_VARARGS, "How many numbers bound the distances of one word."},
     {"nearest_two", nearest_two, METH_VARARGS, "Find the two words nearest to each of many points."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},

@@ -98,8 +98,8 @@ TARGET static void NAME(search_two)(int64_t words, NAME(Pair) *pair)
    of the place on the way from which the point was moved, before what all words have in common. */
 TARGET static int NAME(nearest_two)(const Points *points, int32_t *out, float *scores)
 {
-    const int64_t words = points->words, groups = in_groups(in_groups(words)) * GROUP;
-    const int64_t each = groups + in_groups(groups / GROUP) * GROUP, all = points->rows + points->centres;
+    const int64_t words = points->words, groups = groups_of(words), each = levels_of(words);
+    const int64_t all = points->rows + points->centres;
     float *room = malloc(sizeof(float) * (size_t)(each * (all ? all : 1)));
     Levels *levels = malloc(sizeof(Levels) * (size_t)(all ? all : 1));
     int64_t *tops = malloc(sizeof(int64_t) * (size_t)(points->rows ? points->rows : 1));

@@ -104,6 +104,7 @@ class Rays:
         known, edges = edges, np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         room = np.empty((min(_DIRECTIONS, len(directions)), len(self._points)), dtype=np.float32)  # made once
+        levels = native and np.empty((len(words), native.levels_of_rays(len(self._points))), dtype=np.float32)
         for part in blocks(len(directions), _DIRECTIONS):
             thrown = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32)
             products = np.matmul(thrown, self._points.T, out=room[: len(thrown)])
@@ -112,7 +113,7 @@ class Rays:
             steepest, landed = (
                 _look_by_lists(products, places, squares, near, scales)
                 if native is None
-                else _look_compiled(native, products, places, squares, scales, rises)
+                else _look_compiled(native, products, places, squares, scales, levels, part.start > 0, rises)
             )
             with np.errstate(divide="ignore"):  # the cell is unbounded if no word lies ahead
                 edges[:, part] = lengths[part] / np.maximum(steepest, 0.0).astype(np.float64)
@@ -179,14 +180,19 @@ def _look_compiled(
     places: NDArray[np.int64],
     squares: Matrix,
     scales: NDArray[np.floating[Any]],
+    levels: Matrix,
+    are_made: bool,
     rises: Matrix | None,
 ) -> tuple[Matrix, NDArray[np.int32]]:
-    """Return, per word and direction, the steepest rise (`rises` if known) and the output at each scale."""
+    """Return, per word and direction, the steepest rise (`rises` if known) and the output at each scale.
+
+    `levels` are for the least distances in each group of words, which are the same for all directions.
+    """
     steepest = np.empty((len(places), len(products)), dtype=np.float32) if rises is None else rises
     landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int32)
     sizes = products.shape[1], len(products), len(places), scales.shape[1]
     numbers = products, squares, places, plain(scales, np.float32)
-    native.follow_rays(kind(), *sizes, *numbers, rises is not None, steepest, landed)
+    native.follow_rays(kind(), *sizes, *numbers, are_made, levels, rises is not None, steepest, landed)
     return steepest, landed
 
 
