@@ -364,45 +364,30 @@ static PyObject *follow_rays(PyObject *self, PyObject *args)
     return result;
 }
 
-/* Whether each of these numbers is one of so many places. */
-static int are_places(const int32_t *numbers, int64_t count, int64_t places)
-{
-    for (int64_t number = 0; number < count; number++)
-        if (numbers[number] < 0 || numbers[number] >= places) {
-            PyErr_SetString(PyExc_ValueError, "there is no such place");
-            return 0;
-        }
-    return 1;
-}
-
 static PyObject *nearest_two(PyObject *self, PyObject *args)
 {
     (void)self;
     const char *name;
-    PyObject *products_of, *squares_of, *places_of, *directions_of, *ends_of, *shares_of, *sizes_of, *out_of, *scores_of;
-    long long words, rows, centres, count;
-    if (!PyArg_ParseTuple(args, "sLLLLOOOOOOOOO", &name, &words, &rows, &centres, &count, &products_of, &squares_of, &places_of,
-                          &directions_of, &ends_of, &shares_of, &sizes_of, &out_of, &scores_of))
+    PyObject *products_of, *squares_of, *places_of, *sizes_of, *out_of, *scores_of;
+    long long words, directions, count, several;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &sizes_of, &out_of, &scores_of))
         return NULL;
     const Kind *kind = kind_of(name);
     Buffers buffers = {.count = 0};
-    Points points = {.words = words, .rows = rows, .centres = centres, .count = count};
-    const int64_t twice = product(2, count);
+    Points points = {.words = words, .directions = directions, .count = count, .several = several};
+    const int64_t all = product(product(count, several), directions);
     int32_t *out;
     float *scores;
     PyObject *result = NULL;
     if (kind && (words < 2 || words > INT32_MAX))
         PyErr_SetString(PyExc_ValueError, "there are two words, and not too many");
-    else if (kind && (points.products = memory(&buffers, products_of, product(rows, words), 4, 0)) &&
-             (points.squares = memory(&buffers, squares_of, product(centres, words), 4, 0)) &&
-             (points.places = memory(&buffers, places_of, centres, 8, 0)) &&
-             (points.directions = memory(&buffers, directions_of, count, 4, 0)) &&
-             (points.ends = memory(&buffers, ends_of, twice, 4, 0)) &&
-             (points.shares = memory(&buffers, shares_of, count, 4, 0)) &&
-             (points.sizes = memory(&buffers, sizes_of, count, 4, 0)) &&
-             (out = memory(&buffers, out_of, twice, 4, 1)) &&
-             (scores = memory(&buffers, scores_of, twice, 4, 1)) && all_below(points.places, centres, words) &&
-             are_places(points.directions, count, rows) && are_places(points.ends, twice, centres)) {
+    else if (kind && (points.products = memory(&buffers, products_of, product(directions, words), 4, 0)) &&
+             (points.squares = memory(&buffers, squares_of, product(count, words), 4, 0)) &&
+             (points.places = memory(&buffers, places_of, count, 8, 0)) &&
+             (points.sizes = memory(&buffers, sizes_of, all, 4, 0)) &&
+             (out = memory(&buffers, out_of, product(2, all), 4, 1)) &&
+             (scores = memory(&buffers, scores_of, product(2, all), 4, 1)) && all_below(points.places, count, words)) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
         done = kind->nearest_two(&points, out, scores);

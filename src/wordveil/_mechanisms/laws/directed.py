@@ -53,9 +53,9 @@ class _Shared(Kept):
 
 
 class DirectedLaw(SampledLaw):
-    """The law of vickrey and polar, from draws that share directions."""
+    """The law of vickrey, polar and remapped, from draws that share directions."""
 
-    how = "Estimated: from draws of the mechanism itself; a few words at a time share directions of noise, and all ε do."
+    how = "Estimated: from draws of the mechanism itself; words share directions of noise by the dozen, and all ε do."
     batch = 7
 
     def __init__(self, mechanism: Mechanism[Any], effort: Effort | None = None, watch: Watch = ignore) -> None:

@@ -221,7 +221,7 @@ class RadialLaw(SampledLaw):
     """The law of laplace, mahalanobis, elastic and the Gaussian mechanisms, from rays shared by words and ε."""
 
     how = "Estimated: the words of a block share their directions of noise, and all ε share both."
-    measured_words = 10_000
+    measured_words = 5_000
     batch = 7
 
     mechanism: ScaledMechanism[Any]

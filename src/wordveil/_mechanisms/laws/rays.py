@@ -104,7 +104,8 @@ class Rays:
         known, edges = edges, np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         room = np.empty((min(_DIRECTIONS, len(directions)), len(self._points)), dtype=np.float32)  # made once
-        levels = native and np.empty((len(words), native.levels_of_rays(len(self._points))), dtype=np.float32)
+        each = native.levels_of_rays(len(self._points)) if native else 0
+        levels = np.empty((len(words), each), dtype=np.float32)
         for part in blocks(len(directions), _DIRECTIONS):
             thrown = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32)
             products = np.matmul(thrown, self._points.T, out=room[: len(thrown)])
@@ -211,11 +212,8 @@ def _look_for_two(
                 ordered = np.take_along_axis(two, np.argsort(np.take_along_axis(rows, two, axis=1), axis=1), axis=1)
                 found[word, :, number], scores[word, :, number] = ordered, np.take_along_axis(rows, ordered, axis=1)
     else:
-        word, direction, _ = (axis.astype(np.int32) for axis in np.indices(sizes.shape, sparse=False))
-        ends, shares = np.repeat(word.ravel(), 2), np.zeros(sizes.size, dtype=np.float32)
-        counts = products.shape[1], len(products), len(places), sizes.size
-        given = products, squares, places, plain(direction.ravel(), np.int32), ends, shares, sizes
-        native.nearest_two(kind(), *counts, *given, found, scores)
+        counts = products.shape[1], len(products), len(places), sizes.shape[2]
+        native.nearest_two(kind(), *counts, products, squares, places, sizes, found, scores)
     return found.transpose(0, 2, 1, 3), scores.transpose(0, 2, 1, 3)
 
 
