@@ -20,10 +20,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.laws.counts import Counts, Halves
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, PerWord, Question
 from wordveil._mechanisms.laws.law import Ids, Law, Memory
 from wordveil._mechanisms.laws.rays import Landing, Rays
-from wordveil._mechanisms.laws.sampled import AGAIN, Counts, Halves, SampledLaw, near_frequency, seed_of, worst_words
+from wordveil._mechanisms.laws.sampled import AGAIN, SampledLaw, near_frequency, seed_of, worst_words
 from wordveil._mechanisms.laws.store import forget, hash_of, keep, kept
 from wordveil.noise import Entropy, log_gamma_draws
 from wordveil.parallel import blocks, run
@@ -335,7 +336,10 @@ class RadialLaw(SampledLaw):
         """Compute all figures of a calibration, for all ε in one pass."""
         found = self._sweep.remembered("figures", (ask.ids, ask.near), lambda: self._look(ask, watch))
         (stays, counts, near), place = found, self._place
-        return self._figures(ask, stays[place], counts[place], near[place], self.guesses(ask.inputs, ask.priors, watch))
+        guesses = self.guesses(ask.inputs, ask.priors, watch)
+        # Until now they were kept, so that a calibration that was stopped while it learnt guesses has them.
+        self._sweep.forget_blocks(-(-len(ask.ids) // self.block), _asked(ask))
+        return self._figures(ask, stays[place], counts[place], near[place], guesses)
 
     def _look(self, ask: Question, watch: Watch) -> tuple[list[PerWord], list[Counts], list[Floats]]:
         sweep, ids = self._sweep, ask.ids
@@ -351,8 +355,7 @@ class RadialLaw(SampledLaw):
                 arrays[f"{place}.near"] = near_frequency(ask.near, landing.outputs[:, place], part)
             return arrays
 
-        key = {"what": "figures", "words": len(ids), "told": hash_of(ids, ask.near)}
-        found = sweep.each_block(ids, "following noise", work, key, watch)
+        found = sweep.each_block(ids, "following noise", work, _asked(ask), watch)
         names = ("stays", "errors", "block_error", "near")
         stays, near = [], []
         for place in self._all:
@@ -363,7 +366,6 @@ class RadialLaw(SampledLaw):
             near.append(own)
         again = self._again([worst_words(one) for one in stays], watch)
         stays = [replace(one, again=second) for one, second in zip(stays, again, strict=True)]
-        sweep.forget_blocks(len(found), key)
         return stays, [_joined(found, Counts, place) for place in self._all], near
 
     def _again(self, worst: list[NDArray[np.int64]], watch: Watch) -> list[PerWord]:
@@ -381,6 +383,11 @@ class RadialLaw(SampledLaw):
             means, errors, _ = _means(self._field.within(edges[rows], scales[rows]))
             found.append(PerWord(chosen, means, errors))
         return found
+
+
+def _asked(ask: Question) -> dict[str, Any]:
+    """Return the key of the figures about words."""
+    return {"what": "figures", "words": len(ask.ids), "told": hash_of(ask.ids, ask.near)}
 
 
 def _means(values: Floats) -> tuple[Floats, Floats, float]:
