@@ -1,7 +1,8 @@
 """Calibrating laplace, against plain repetition: 10,000 words × 1,000 draws × 10 ε on the bundled 50,000 × 100.
 
     python -m benchmarks.calibration [--words 10000]
-    python -m benchmarks.calibration --whole laplace mahalanobis  # the whole command at its defaults, cache empty
+    python -m benchmarks.calibration --whole laplace hyperbolic@wordnet-poincare  # the whole command at its defaults,
+                                                                                  # with an empty cache
 
 Both are timed in one run. Plain repetition is timed on a slice, before and after, and scaled up. The estimates of both
 are compared on the words of the slice, in standard errors.
@@ -34,10 +35,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Calibration of laplace against plain repetition.")
     parser.add_argument("--words", type=int, default=10_000, help="how many words to calibrate on")
-    parser.add_argument("--whole", nargs="+", metavar="MECHANISM", help="run `wordveil calibrate` with each instead")
+    parser.add_argument(
+        "--whole", nargs="+", metavar="MECHANISM", help="run `wordveil calibrate` with each; NAME@SPACE"
+    )
     asked = parser.parse_args()
     if asked.whole:
-        print("| mechanism | CPU s | peak MB | first line after, s | ε that it finds |\n|---|---|---|---|---|")
+        print(f"load {os.getloadavg()[0]:.1f} at the start\n")
+        print("| mechanism | CPU s | s | peak MB | first line after, s | ε that it finds |\n|---|---|---|---|---|---|")
         for name in asked.whole:
             print(_whole(name), flush=True)
         return
@@ -64,11 +68,13 @@ def main() -> None:
 
 
 def _whole(name: str) -> str:
-    """Run the command at its defaults with an empty cache. Times are processor seconds of all its threads."""
+    """Run the command at its defaults with an empty cache. Return its row: processor seconds first, of all threads."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         began, first, chosen = time.monotonic(), "-", "-"
-        command = [sys.executable, "-m", "wordveil", "calibrate", "--mechanism", name]
+        mechanism, _, space = name.partition("@")
+        command = [sys.executable, "-m", "wordveil", "calibrate", "--mechanism", mechanism]
+        command += ["--space", space] if space else []
         environment = {**os.environ, "WORDVEIL_CACHE": folder}
         with subprocess.Popen(
             command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
@@ -80,9 +86,9 @@ def _whole(name: str) -> str:
                     chosen = line.partition("= ")[2].strip(" .\n")
     if run.returncode:
         raise SystemExit(run.returncode)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return f"| {name} | {spent:,.0f} | {after.ru_maxrss / 1024:,.0f} | {first} | {chosen} |"
+    return f"| {name} | {spent:,.0f} | {took:,.0f} | {after.ru_maxrss / 1024:,.0f} | {first} | {chosen} |"
 
 
 def _plain(space: EuclideanSpace, ids: NDArray[np.int64], seed: int) -> tuple[float, NDArray[np.int64]]:

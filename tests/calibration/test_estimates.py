@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import make_space
 from wordveil._mechanisms.laws import SampledLaw
-from wordveil._mechanisms.laws.sampled import Counts, Pairs
+from wordveil._mechanisms.laws.counts import Counts, Pairs
 from wordveil._mechanisms.priors import log_prior
 from wordveil.calibration import Effort, maker, meter_for
 from wordveil.noise import Entropy

@@ -12,8 +12,8 @@ from scipy.stats import norm
 from tests.attacks.doubles import Bare, Blank
 from tests.conftest import ALPHA, make_space
 from wordveil._mechanisms import Mechanism, mechanism
+from wordveil._mechanisms.laws.counts import Halves
 from wordveil._mechanisms.laws.learner import Learnt, Sightings, success_of
-from wordveil._mechanisms.laws.sampled import Halves
 from wordveil._mechanisms.priors import log_prior
 from wordveil.noise import Entropy
 from wordveil.spaces import EuclideanSpace, GraphSpace, Space

@@ -91,3 +91,28 @@ def test_of_words_at_one_place_the_first_comes_out() -> None:
     assert landing.outputs[:, 0].tolist() == [[0] * 50, [1] * 50, [0] * 50, [1] * 50]
     assert (landing.edges[2:] == 0).all()
     assert (landing.edges[:2] > 0).all()
+
+
+@pytest.mark.parametrize("kind", [*kinds(), "off"])
+@pytest.mark.parametrize("words", [2, 3, 17, 300, 1000])
+def test_the_two_nearest_words_are_those_of_a_plain_search(
+    words: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORDVEIL_KERNELS", kind)
+    matrix = np.random.default_rng(words).normal(size=(words, 6)).astype(np.float32)
+    directions, lengths = noise(150, 6, seed=1)
+    ids = np.arange(words)[::-1][:7]
+    reach = lengths * np.array([0.02, 0.3, 3.0])[:, None] * np.ones((len(ids), 1, 1))
+    found = Rays(matrix).nearest_two(ids, directions, reach)
+    points = matrix[ids][:, None, None].astype(np.float64) + reach[..., None] * directions
+    distances = np.linalg.norm(points[..., None, :] - matrix, axis=-1)
+    order = np.argsort(distances, axis=-1, kind="stable")[..., :2]
+    assert (found.words == order).mean() > 0.999  # rounding may turn two that are equally far
+    np.testing.assert_allclose(found.distances, np.sort(distances, axis=-1)[..., :2], rtol=1e-3, atol=1e-3)
+
+
+def test_words_at_one_point_are_both_among_the_two_nearest() -> None:
+    matrix = np.array([[0.0], [0.0], [0.0], [5.0]], dtype=np.float32)
+    found = Rays(matrix).nearest_two(np.array([3]), np.array([[-1.0]]), np.array([[[4.5]]]))
+    assert found.words.ravel().tolist() == [0, 1]
+    assert found.distances.ravel().tolist() == [0.5, 0.5]

@@ -23,16 +23,17 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
-from wordveil._mechanisms.base import DRAWN_IN_FLOATS, RadialMechanism, RadiusLaw, needs_vectors
+from wordveil._mechanisms.base import DRAWN_IN_FLOATS, ScaledMechanism, needs_vectors
+from wordveil._mechanisms.laws import UnitLength
 from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
 from wordveil.guarantee import Guarantee
-from wordveil.noise import Entropy, log_gamma_draws
+from wordveil.kernels import squared_distances
 from wordveil.parallel import blocks, run
 from wordveil.rounding import round_up
 from wordveil.spaces import EuclideanSpace, Space, neighbourhoods
@@ -40,9 +41,10 @@ from wordveil.spaces.space import Ids
 
 # The least n·tail: a length exceeds 1e30 with probability (1e-30)^(n·tail), which must stay below 2^-60.
 _LIGHTEST = 0.6
+_ENTRIES = 1 << 22  # distances that are held at once
 
 
-class Elastic(RadialMechanism[EuclideanSpace]):
+class Elastic(ScaledMechanism[EuclideanSpace]):
     """Adds heavy-tailed noise sized by the smoothed distance to the k-th nearest word, and takes the nearest word.
 
     Parameters
@@ -108,19 +110,14 @@ class Elastic(RadialMechanism[EuclideanSpace]):
         """Return the loss per unit of distance between a word of this size and any other."""
         return self.exponent / size + self.share * self.epsilon
 
-    def lengths(self, ids: Ids, entropy: Entropy) -> NDArray[np.float64]:
-        """Draw the length of the noise of each word."""
-        dimension = self.space.dimension
-        # For a Beta variable B, B/(1-B) is a quotient of two Gamma variables, which keeps its digits if B is near 1.
-        above = entropy.generator.standard_gamma(dimension, len(ids))
-        log_below = log_gamma_draws(self.exponent - dimension, len(ids), entropy)
-        return np.asarray(self.sizes[ids] * np.exp(np.log(above) - log_below))
+    @property
+    def unit_length(self) -> UnitLength:
+        """The law of the length for a word of size 1: that of B/(1-B), with B Beta(n, p-n)."""
+        return UnitLength(self.space.dimension, tail=self.exponent - self.space.dimension)
 
-    def radius_law(self, word: int) -> RadiusLaw:
-        """Return the CDF of the distance between a word and its noisy point."""
-        size, dimension = float(self.sizes[word]), self.space.dimension
-        rest = self.exponent - dimension
-        return lambda radii: np.asarray(scipy.special.betainc(dimension, rest, radii / (radii + size)))
+    def scales(self, ids: Ids) -> NDArray[np.float64]:
+        """Return the scale of each word's noise: its size."""
+        return np.asarray(self.sizes[ids])
 
 
 def _smooth(space: EuclideanSpace, k: int, beta: float) -> NDArray[np.float64]:
@@ -131,12 +128,40 @@ def _smooth(space: EuclideanSpace, k: int, beta: float) -> NDArray[np.float64]:
     def fill(folder: Path) -> None:
         with np.errstate(divide="ignore"):
             logs = np.log(neighbourhoods(space, k)[1][:, -1].astype(np.float64))
+        for name, array in zip(("begin", "log", "distance"), _peaks(space, logs), strict=True):
+            np.save(folder / f"{name}.npy", array)
 
-        def best(part: slice) -> NDArray[np.float64]:
-            rows = space.distances(np.arange(part.start, part.stop))
-            return np.asarray((logs - beta * rows).max(axis=1))
+    begin, logs, distances = cached_arrays(f"peaks-1-{k}-{space.checksum}", fill, "begin", "log", "distance")
+    return np.asarray(np.exp(np.maximum.reduceat(logs - beta * distances, begin)))
 
-        size = max(1, (1 << 24) // len(space))
-        np.save(folder / "smooth.npy", np.exp(np.concatenate(run(best, blocks(len(space), size)))))
 
-    return cached_arrays(f"smooth-1-{k}-{beta:.12g}-{space.checksum}", fill, "smooth")[0]
+def _peaks(space: EuclideanSpace, logs: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """Return for every word w the words u that ``max_u logs(u) - β·d(w,u)`` may be reached at, whatever β is.
+
+    They are those with no word that has a larger number and is as near: about a dozen of 50,000. In falling order of
+    their numbers, they are where the distance from w falls below all before it, and w itself is the last.
+
+    Returns
+    -------
+    begin : array of int
+        Where those of each word begin.
+    log, distance : array of float
+        The number of each, and its distance from w.
+    """
+    order = np.argsort(-logs, kind="stable")
+    matrix, squares = np.ascontiguousarray(space.matrix[order]), space.squares[order]
+
+    def look(part: slice) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        rows = squared_distances(matrix[: part.stop], squares[: part.stop], np.arange(part.start, part.stop))
+        np.fill_diagonal(rows[:, part.start :], 0.0)
+        least = np.minimum.accumulate(rows, axis=1)
+        row, place = np.nonzero(least[:, 1:] < least[:, :-1])
+        row, place = np.concatenate([np.arange(len(rows)), row]), np.concatenate([np.zeros(len(rows), int), place + 1])
+        return row + part.start, place, np.sqrt(rows[row, place])
+
+    parts = run(look, blocks(len(order), max(1, _ENTRIES // len(space))))
+    row, place, distance = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    word = order[row]
+    turn = np.argsort(word, kind="stable")
+    begin = np.searchsorted(word[turn], np.arange(len(space)))
+    return begin, logs[order[place[turn]]], distance[turn]

@@ -9,15 +9,18 @@ first is the original, the original would never come out, and its absence would 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil._mechanisms.laplace import Laplace
-from wordveil._mechanisms.laws import SampledLaw
+from wordveil._mechanisms.laws import DirectedLaw
+from wordveil._mechanisms.laws.rays import Rays
 from wordveil.errors import OptionError
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, directions
 from wordveil.spaces import Space
-from wordveil.spaces.space import Points
+from wordveil.spaces.space import Ids, Points
 
 
 class Vickrey(Laplace):
@@ -35,7 +38,7 @@ class Vickrey(Laplace):
     summary = "adds Laplace noise, then takes the nearest or the second nearest word"
     in_brief = "ε per unit of Euclidean distance, for any two words"
     source = "Xu et al. 2021"
-    law_kind = SampledLaw
+    law_kind = DirectedLaw
     takes_nearest = False
 
     def __init__(self, space: Space, epsilon: float, *, t: float = 0.5) -> None:
@@ -49,9 +52,22 @@ class Vickrey(Laplace):
         if len(self.space) == 1:
             return self.space.nearest(points)
         where, distance = self.space.closest(points, 2)
-        first, second = self.t * distance[:, 0], (1.0 - self.t) * distance[:, 1]
+        takes_second = entropy.uniform(len(points)) < self._chance(distance)
+        return np.asarray(where[np.arange(len(points)), takes_second.astype(np.int64)])
+
+    def _chance(self, distances: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the probability of taking the second word, given the distances of both in the last axis."""
+        first, second = self.t * distances[..., 0], (1.0 - self.t) * distances[..., 1]
         total = first + second
         # both words at distance 0: take the second with probability t
-        chance = np.where(total > 0, first / np.where(total > 0, total, 1.0), self.t)
-        takes_second = entropy.uniform(len(points)) < chance
-        return np.asarray(where[np.arange(len(points)), takes_second.astype(np.int64)])
+        return np.where(total > 0, first / np.where(total > 0, total, 1.0), self.t)
+
+    def draw_along(
+        self, epsilons: Sequence[float], rays: Rays, ids: Ids, draws: int, entropy: Entropy
+    ) -> NDArray[np.int64]:
+        """Draw from each word at each ε, along directions that all share; see `wordveil._mechanisms.laws.directed`."""
+        shared = directions(draws, self.space.dimension, entropy)
+        lengths = self.unit_length.draw(len(ids) * draws, entropy).reshape(len(ids), 1, draws)
+        found = rays.nearest_two(ids, shared, lengths / np.array(epsilons)[:, None])
+        chances = entropy.uniform(len(ids) * draws).reshape(len(ids), 1, draws)
+        return np.where(chances < self._chance(found.distances), found.words[..., 1], found.words[..., 0])

@@ -306,6 +306,7 @@ TARGET static int NAME(pick)(const Cloud *cloud, const int64_t *ids, const int64
 #define BEST NAME(best_wide)
 #include "nearest.h"
 #include "rays.h"
+#include "points.h"
 
 #undef STRIP
 #undef FLOATS

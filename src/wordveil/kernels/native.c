@@ -99,14 +99,15 @@ typedef struct {
     void (*best)(const float *, int64_t, int64_t, const float *, int64_t, float *, int64_t *);
     void (*best_wide)(const double *, int64_t, int64_t, const double *, int64_t, double *, int64_t *);
     int (*follow)(const Rays *, float *, int32_t *);
+    int (*nearest_two)(const Points *, int32_t *, float *);
 } Kind;
 
 static const Kind KINDS[] = {
 #if defined(__x86_64__)
-    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, best_wide_avx512, follow_avx512},
-    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, best_wide_avx2, follow_avx2},
+    {"avx512", sums_avx512, table_avx512, pick_avx512, best_avx512, best_wide_avx512, follow_avx512, nearest_two_avx512},
+    {"avx2", sums_avx2, table_avx2, pick_avx2, best_avx2, best_wide_avx2, follow_avx2, nearest_two_avx2},
 #endif
-    {"plain", sums_plain, table_plain, pick_plain, best_plain, best_wide_plain, follow_plain},
+    {"plain", sums_plain, table_plain, pick_plain, best_plain, best_wide_plain, follow_plain, nearest_two_plain},
 };
 
 enum { KIND_COUNT = sizeof KINDS / sizeof KINDS[0] };
@@ -317,19 +318,29 @@ static PyObject *best_products(PyObject *self, PyObject *args)
     return result;
 }
 
+static PyObject *levels_of_rays(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long words;
+    if (!PyArg_ParseTuple(args, "L", &words))
+        return NULL;
+    return PyLong_FromLongLong(words < 1 || words > INT32_MAX ? 0 : levels_of(words));
+}
+
 static PyObject *follow_rays(PyObject *self, PyObject *args)
 {
     (void)self;
     const char *name;
-    PyObject *products_of, *squares_of, *places_of, *scales_of, *rises_of, *out_of;
+    PyObject *products_of, *squares_of, *places_of, *scales_of, *levels_of_words, *rises_of, *out_of;
     long long words, directions, count, several;
-    int are_known;
-    if (!PyArg_ParseTuple(args, "sLLLLOOOOpOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
-                          &places_of, &scales_of, &are_known, &rises_of, &out_of))
+    int are_made, are_known;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOpOpOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &scales_of, &are_made, &levels_of_words, &are_known, &rises_of, &out_of))
         return NULL;
     const Kind *kind = kind_of(name);
     Buffers buffers = {.count = 0};
-    Rays rays = {.words = words, .directions = directions, .count = count, .several = several, .are_known = are_known};
+    Rays rays = {.words = words, .directions = directions, .count = count, .several = several,
+                 .are_known = are_known, .are_made = are_made};
     float *rises;
     int32_t *out;
     PyObject *result = NULL;
@@ -339,12 +350,47 @@ static PyObject *follow_rays(PyObject *self, PyObject *args)
              (rays.squares = memory(&buffers, squares_of, product(count, words), 4, 0)) &&
              (rays.places = memory(&buffers, places_of, count, 8, 0)) &&
              (rays.scales = memory(&buffers, scales_of, product(count, several), 4, 0)) &&
+             (rays.levels = memory(&buffers, levels_of_words, product(count, levels_of(words)), 4, 1)) &&
              (rises = memory(&buffers, rises_of, product(count, directions), 4, 1)) &&
              (out = memory(&buffers, out_of, product(product(count, several), directions), 4, 1)) &&
              all_below(rays.places, count, words)) {
         int done;
         Py_BEGIN_ALLOW_THREADS;
         done = kind->follow(&rays, rises, out);
+        Py_END_ALLOW_THREADS;
+        result = answer(done);
+    }
+    let_go(&buffers);
+    return result;
+}
+
+static PyObject *nearest_two(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    PyObject *products_of, *squares_of, *places_of, *sizes_of, *out_of, *scores_of;
+    long long words, directions, count, several;
+    if (!PyArg_ParseTuple(args, "sLLLLOOOOOO", &name, &words, &directions, &count, &several, &products_of, &squares_of,
+                          &places_of, &sizes_of, &out_of, &scores_of))
+        return NULL;
+    const Kind *kind = kind_of(name);
+    Buffers buffers = {.count = 0};
+    Points points = {.words = words, .directions = directions, .count = count, .several = several};
+    const int64_t all = product(product(count, several), directions);
+    int32_t *out;
+    float *scores;
+    PyObject *result = NULL;
+    if (kind && (words < 2 || words > INT32_MAX))
+        PyErr_SetString(PyExc_ValueError, "there are two words, and not too many");
+    else if (kind && (points.products = memory(&buffers, products_of, product(directions, words), 4, 0)) &&
+             (points.squares = memory(&buffers, squares_of, product(count, words), 4, 0)) &&
+             (points.places = memory(&buffers, places_of, count, 8, 0)) &&
+             (points.sizes = memory(&buffers, sizes_of, all, 4, 0)) &&
+             (out = memory(&buffers, out_of, product(2, all), 4, 1)) &&
+             (scores = memory(&buffers, scores_of, product(2, all), 4, 1)) && all_below(points.places, count, words)) {
+        int done;
+        Py_BEGIN_ALLOW_THREADS;
+        done = kind->nearest_two(&points, out, scores);
         Py_END_ALLOW_THREADS;
         result = answer(done);
     }
@@ -558,6 +604,8 @@ static PyMethodDef METHODS[] = {
     {"pick", pick, METH_VARARGS, "Finish draws inside their blocks."},
     {"best_products", best_products, METH_VARARGS, "Find the word with the largest product plus bias."},
     {"follow_rays", follow_rays, METH_VARARGS, "Find where noise lands, for words that share their directions."},
+    {"levels_of_rays", levels_of_rays, METH_VARARGS, "How many numbers bound the distances of one word."},
+    {"nearest_two", nearest_two, METH_VARARGS, "Find the two words nearest to each of many points."},
     {"choose", choose, METH_VARARGS, "Search cumulated rows."},
     {"all_hops", all_hops, METH_VARARGS, "Count the hops from some words to every word."},
     {"keep_largest", keep_largest, METH_VARARGS, "Keep the largest scores of each row."},
@@ -582,7 +630,7 @@ static PyMethodDef METHODS[] = {
 /* To be raised with every change of a function above or of what it takes: native.py turns others down. */
 static int add_version(PyObject *module)
 {
-    return PyModule_AddIntConstant(module, "VERSION", 12);
+    return PyModule_AddIntConstant(module, "VERSION", 13);
 }
 
 static PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, (void *)add_version}, {0, NULL}};

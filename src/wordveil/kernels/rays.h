@@ -18,6 +18,8 @@ typedef struct {
     const float *scales;   /* of each of the `count` words, so many */
     int64_t words, directions, count, several;
     int are_known; /* whether the rises are known from before */
+    float *levels; /* of the distances of each of the `count` words, as many as `levels_of` says: */
+    int are_made;  /* whether they have been written before */
 } Rays;
 
 typedef struct {
@@ -29,6 +31,17 @@ typedef struct {
 static inline int64_t in_groups(int64_t count)
 {
     return (count + GROUP - 1) / GROUP;
+}
+
+/* How many groups and bunches so many words have, with what fills up the last. */
+static inline int64_t groups_of(int64_t words)
+{
+    return in_groups(in_groups(words)) * GROUP;
+}
+
+static inline int64_t levels_of(int64_t words)
+{
+    return groups_of(words) + in_groups(groups_of(words) / GROUP) * GROUP;
 }
 
 typedef struct {
@@ -248,9 +261,8 @@ TARGET static void NAME(land_all)(const Fan *fan, int64_t several, int32_t first
 /* For each word and direction the steepest rise, unless it is known, and for each scale of the word who comes out. */
 TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
 {
-    const int64_t words = rays->words, groups = in_groups(in_groups(words)) * GROUP;
-    const int64_t bunches = in_groups(groups / GROUP) * GROUP, each = groups + bunches;
-    float *room = malloc(sizeof(float) * (size_t)(each * (rays->directions + 1)));
+    const int64_t words = rays->words, groups = groups_of(words), each = levels_of(words);
+    float *room = malloc(sizeof(float) * (size_t)(each * (rays->directions ? rays->directions : 1)));
     int64_t *tops = malloc(sizeof(int64_t) * (size_t)(rays->directions ? rays->directions : 1));
     if (!room || !tops) {
         free(room);
@@ -258,7 +270,7 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
         return 0;
     }
     for (int64_t direction = 0; direction < rays->directions; direction++) {
-        float *own = room + each * (direction + 1);
+        float *own = room + each * direction;
         bound_groups(rays->products + direction * words, words, 1.0f, own);
         bound_groups(own, groups, 1.0f, own + groups);
         tops[direction] = farthest(rays->products + direction * words, own, words);
@@ -267,15 +279,18 @@ TARGET static int NAME(follow)(const Rays *rays, float *rises, int32_t *out)
         const int32_t itself = (int32_t)rays->places[word];
         const float *scales = rays->scales + word * rays->several;
         const int is_rising = are_rising(scales, rays->several, 1.0f), is_falling = are_rising(scales, rays->several, -1.0f);
-        const Levels near = {rays->squares + word * words, room, room + groups};
-        bound_groups(near.words, words, -1.0f, room);
-        bound_groups(room, groups, -1.0f, room + groups);
+        float *own = rays->levels + each * word;
+        const Levels near = {rays->squares + word * words, own, own + groups};
+        if (!rays->are_made) {
+            bound_groups(near.words, words, -1.0f, own);
+            bound_groups(own, groups, -1.0f, own + groups);
+        }
         int64_t closest = 0;
         for (int64_t group = 1; group < in_groups(words); group++)
             closest = near.groups[group] < near.groups[closest] ? group : closest;
         closest *= GROUP;
         for (int64_t direction = 0; direction < rays->directions; direction++) {
-            float *bounds = room + each * (direction + 1);
+            float *bounds = room + each * direction;
             const Levels far = {rays->products + direction * words, bounds, bounds + groups};
             NAME(Aim) rise = {far.words[itself], 0.0f, 1.0f, 0.0f, itself, 1};
             if (rays->are_known)

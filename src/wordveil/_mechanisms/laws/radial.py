@@ -1,8 +1,9 @@
 """The law of noise that is a direction times a length, estimated for all ε in one pass over shared directions.
 
 The directions are uniform on the sphere (for `mahalanobis`, stretched by the covariance of the words). The length is a
-word's scale times a length with one law for all words and all ε: Gamma(n) for Laplace noise, with scale 1/ε, and the
-chi law with n degrees of freedom for Gaussian noise, with the word's standard deviation as scale.
+word's scale times a length with one law for all words and all ε: Gamma(n) for Laplace noise, with scale 1/ε; the chi
+law with n degrees of freedom for Gaussian noise, with the word's standard deviation as scale; and for `elastic` a
+quotient of two Gamma variables, with the word's size as scale.
 
 The probability of staying is averaged, not counted: along each direction, the probability that the noise ends before
 the edge of the word's cell is known exactly. This has less variance than counting, and one set of edges serves every ε.
@@ -19,12 +20,13 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from wordveil._mechanisms.laws.counts import Counts, Halves
 from wordveil._mechanisms.laws.figures import Effort, Figures, Guess, PerWord, Question
 from wordveil._mechanisms.laws.law import Ids, Law, Memory
 from wordveil._mechanisms.laws.rays import Landing, Rays
-from wordveil._mechanisms.laws.sampled import AGAIN, Counts, Halves, SampledLaw, near_frequency, seed_of, worst_words
+from wordveil._mechanisms.laws.sampled import AGAIN, SampledLaw, near_frequency, seed_of, worst_words
 from wordveil._mechanisms.laws.store import forget, hash_of, keep, kept
-from wordveil.noise import Entropy
+from wordveil.noise import Entropy, log_gamma_draws
 from wordveil.parallel import blocks, run
 from wordveil.progress import Watch, ignore, run_watched, within
 from wordveil.stats import Estimate
@@ -47,30 +49,51 @@ _TAIL = 1e-12
 
 @dataclass(frozen=True)
 class UnitLength:
-    """The law of the noise's length at scale 1."""
+    """The law of the noise's length at scale 1.
+
+    It is a Gamma variable; or the root of twice one, which makes a chi law; or the quotient of one and a second one.
+    """
 
     shape: float  # of the Gamma law
-    is_root: bool = False  # whether the length is the root of twice a Gamma variable: a chi law
+    is_root: bool = False  # whether the length is a root
+    tail: float | None = None  # the shape of the Gamma law that it is divided by
 
     def draw(self, count: int, entropy: Entropy) -> Floats:
         """Draw `count` lengths."""
         drawn = entropy.generator.standard_gamma(self.shape, count)
+        if self.tail is not None:  # by logarithms, because a divisor may underflow
+            return np.asarray(np.exp(np.log(drawn) - log_gamma_draws(self.tail, count, entropy)))
         return np.sqrt(2.0 * drawn) if self.is_root else drawn
 
     def distribution(self, lengths: Floats) -> Floats:
         """Return the probability that the length is below each of these."""
-        return np.asarray(scipy.special.gammainc(self.shape, 0.5 * lengths**2 if self.is_root else lengths))
+        if self.tail is None:
+            return np.asarray(scipy.special.gammainc(self.shape, 0.5 * lengths**2 if self.is_root else lengths))
+        with np.errstate(invalid="ignore"):
+            shares = lengths / (1.0 + lengths)
+        shares[np.isposinf(lengths)] = 1.0
+        return np.asarray(scipy.special.betainc(self.shape, self.tail, shares))
 
     @cached_property
     def _table(self) -> tuple[float, float, Floats]:
-        """A table of the Gamma law's CDF: where it begins, its entries per unit, and the entries."""
-        low, high = (float(scipy.special.gammaincinv(self.shape, share)) for share in (_TAIL, 1 - _TAIL))
-        grid = np.linspace(low, high, _TABLE)
-        return low, (_TABLE - 1) / (high - low), scipy.special.gammainc(self.shape, grid)
+        """A table of `distribution`: where it begins, its entries per unit, and the entries."""
+        ends = _TAIL, 1.0 - _TAIL
+        if self.tail is None:
+            low, high = (float(scipy.special.gammaincinv(self.shape, share)) for share in ends)
+            chances = scipy.special.gammainc(self.shape, np.linspace(low, high, _TABLE))
+        else:  # over logarithms, because its tail is long
+            shares = scipy.special.betaincinv(self.shape, self.tail, ends[0])
+            rest = scipy.special.betaincinv(self.tail, self.shape, _TAIL)  # 1 less the share, with all its digits
+            low, high = float(np.log(shares / (1.0 - shares))), float(np.log1p(-rest) - np.log(rest))
+            chances = self.distribution(np.exp(np.linspace(low, high, _TABLE)))
+        return low, (_TABLE - 1) / (high - low), chances
 
     def below(self, lengths: Floats) -> Floats:
         """Return `distribution` to within 1e-6, faster for many lengths."""
         low, per_unit, chances = self._table
+        if self.tail is not None:
+            with np.errstate(divide="ignore"):
+                lengths = np.log(lengths)
         places = np.clip(((0.5 * lengths**2 if self.is_root else lengths) - low) * per_unit, 0.0, _TABLE - 1.0)
         before = np.minimum(places.astype(np.int32), _TABLE - 2)
         found = chances[before]
@@ -161,7 +184,8 @@ class _Sweep:
     ) -> list[Arrays]:
         """Do the work for every block of words on all cores, skipping blocks whose results are cached.
 
-        `weights` are how much work each block is. If given, the results are large: call `forget_blocks` afterwards.
+        `weights` are how much work each block is. Call `forget_blocks` once the results are no longer needed: they are
+        large.
         """
 
         def one(job: tuple[int, slice]) -> Arrays:
@@ -170,7 +194,7 @@ class _Sweep:
             found = kept(named)
             if found is None:
                 found = work(number, part)
-                keep(named, found, for_now=bool(weights))
+                keep(named, found, for_now=True)
             return found
 
         watch(what, 0.0)
@@ -195,10 +219,10 @@ class _Sweep:
 
 
 class RadialLaw(SampledLaw):
-    """The law of laplace, mahalanobis and the Gaussian mechanisms, from rays shared by words and ε."""
+    """The law of laplace, mahalanobis, elastic and the Gaussian mechanisms, from rays shared by words and ε."""
 
     how = "Estimated: the words of a block share their directions of noise, and all ε share both."
-    measured_words = 10_000
+    measured_words = 5_000
     batch = 7
 
     mechanism: ScaledMechanism[Any]
@@ -249,6 +273,7 @@ class RadialLaw(SampledLaw):
                 return _packed(Counts.of(chosen[part], landing.outputs[:, place], self.effort) for place in self._all)
 
             found = sweep.each_block(chosen, "counting outputs", work, key, self.watch)
+            sweep.forget_blocks(len(found), key)
             return [_joined(found, Counts, place) for place in self._all]
 
         counts = sweep.remembered("distinct", (chosen,), count)
@@ -311,7 +336,10 @@ class RadialLaw(SampledLaw):
         """Compute all figures of a calibration, for all ε in one pass."""
         found = self._sweep.remembered("figures", (ask.ids, ask.near), lambda: self._look(ask, watch))
         (stays, counts, near), place = found, self._place
-        return self._figures(ask, stays[place], counts[place], near[place], self.guesses(ask.inputs, ask.priors, watch))
+        guesses = self.guesses(ask.inputs, ask.priors, watch)
+        # Until now they were kept, so that a calibration that was stopped while it learnt guesses has them.
+        self._sweep.forget_blocks(-(-len(ask.ids) // self.block), _asked(ask))
+        return self._figures(ask, stays[place], counts[place], near[place], guesses)
 
     def _look(self, ask: Question, watch: Watch) -> tuple[list[PerWord], list[Counts], list[Floats]]:
         sweep, ids = self._sweep, ask.ids
@@ -327,8 +355,7 @@ class RadialLaw(SampledLaw):
                 arrays[f"{place}.near"] = near_frequency(ask.near, landing.outputs[:, place], part)
             return arrays
 
-        key = {"what": "figures", "words": len(ids), "told": hash_of(ids, ask.near)}
-        found = sweep.each_block(ids, "following noise", work, key, watch)
+        found = sweep.each_block(ids, "following noise", work, _asked(ask), watch)
         names = ("stays", "errors", "block_error", "near")
         stays, near = [], []
         for place in self._all:
@@ -356,6 +383,11 @@ class RadialLaw(SampledLaw):
             means, errors, _ = _means(self._field.within(edges[rows], scales[rows]))
             found.append(PerWord(chosen, means, errors))
         return found
+
+
+def _asked(ask: Question) -> dict[str, Any]:
+    """Return the key of the figures about words."""
+    return {"what": "figures", "words": len(ask.ids), "told": hash_of(ask.ids, ask.near)}
 
 
 def _means(values: Floats) -> tuple[Floats, Floats, float]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ Matrix = NDArray[np.float32]
 _FAR, _NEAR, _DEEP = 1024, 512, 4096
 _DIRECTIONS = 64
 _BLOCK_BYTES = 1 << 27
+_TOGETHER = 128  # directions looked along together, for two words
 _GROUP = 16  # as in rays.h
 _TURNS = 3
 
@@ -43,6 +44,13 @@ class Landing:
     # (words, directions): how far the word's own Voronoi cell reaches; with shorter noise the word stays itself
     edges: NDArray[np.float64]
     outputs: NDArray[np.int32]  # (words, scales, directions): the id of the output
+
+
+class Pairs(NamedTuple):
+    """The two words nearest to some points, nearest first."""
+
+    words: NDArray[np.int64]  # (…, 2)
+    distances: NDArray[np.float32]  # (…, 2): from the point
 
 
 class Rays:
@@ -67,6 +75,9 @@ class Rays:
         self._place = rank[place.reshape(-1)]
         self._points = np.ascontiguousarray(matrix[self._ids], dtype=np.float32)
         self._squares = np.einsum("ij,ij->i", self._points, self._points)
+        self._twins = np.full(len(first), -1)  # for each point, its second word; -1 if it has one word only
+        others = np.setdiff1d(np.arange(len(matrix)), first)[::-1]
+        self._twins[self._place[others]] = others  # the first of several, which is written last
 
     @property
     def block(self) -> int:
@@ -93,6 +104,8 @@ class Rays:
         known, edges = edges, np.empty((len(words), len(directions)))
         outputs = np.empty((len(words), scales.shape[1], len(directions)), dtype=np.int32)
         room = np.empty((min(_DIRECTIONS, len(directions)), len(self._points)), dtype=np.float32)  # made once
+        each = native.levels_of_rays(len(self._points)) if native else 0
+        levels = np.empty((len(words), each), dtype=np.float32)
         for part in blocks(len(directions), _DIRECTIONS):
             thrown = (directions[part] * (2.0 * lengths[part])[:, None]).astype(np.float32)
             products = np.matmul(thrown, self._points.T, out=room[: len(thrown)])
@@ -101,7 +114,7 @@ class Rays:
             steepest, landed = (
                 _look_by_lists(products, places, squares, near, scales)
                 if native is None
-                else _look_compiled(native, products, places, squares, scales, rises)
+                else _look_compiled(native, products, places, squares, scales, levels, part.start > 0, rises)
             )
             with np.errstate(divide="ignore"):  # the cell is unbounded if no word lies ahead
                 edges[:, part] = lengths[part] / np.maximum(steepest, 0.0).astype(np.float64)
@@ -109,6 +122,30 @@ class Rays:
         twins = self._ids[places] != words
         edges[twins] = 0.0
         return Landing(edges, self._ids[outputs].astype(np.int32))
+
+    def nearest_two(
+        self, words: NDArray[np.integer[Any]], directions: NDArray[np.floating[Any]], lengths: NDArray[np.floating[Any]]
+    ) -> Pairs:
+        """Find the two words nearest to each word's point moved along each direction.
+
+        All words share the directions, of shape (n, dimension); `lengths`, of shape (words, m, n), are how far each
+        word is moved along each: m lengths, which cost least if neighbouring ones lead to the same words. There must
+        be two words. Of words at the same point the first in the vocabulary count as nearer.
+        """
+        places = self._place[words]
+        shape = *lengths.shape, 2
+        squares = np.maximum(squared_distances(self._points, self._squares, places), 0.0)
+        outputs, apart = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
+        for part in blocks(len(directions), _TOGETHER):
+            products = np.matmul(directions[part].astype(np.float32), self._points.T)
+            found, scores = _look_for_two(products, places, squares, lengths[:, :, part])
+            outputs[:, :, part] = found
+            apart[:, :, part] = scores + np.square(lengths[:, :, part])[..., None]
+        distances = np.sqrt(np.maximum(apart, 0.0))
+        twin = self._twins[outputs[..., 0]]  # a second word at the nearest point is the second nearest word
+        second = np.where(twin >= 0, twin, self._ids[outputs[..., 1]])
+        distances[..., 1] = np.where(twin >= 0, distances[..., 0], distances[..., 1])
+        return Pairs(np.stack([self._ids[outputs[..., 0]], second], axis=-1), distances)
 
     def _squared_distances(self, places: NDArray[np.int64]) -> Matrix:
         rows = squared_distances(self._points, self._squares, places, float(np.finfo(np.float32).tiny))
@@ -144,15 +181,40 @@ def _look_compiled(
     places: NDArray[np.int64],
     squares: Matrix,
     scales: NDArray[np.floating[Any]],
+    levels: Matrix,
+    are_made: bool,
     rises: Matrix | None,
 ) -> tuple[Matrix, NDArray[np.int32]]:
-    """Return, per word and direction, the steepest rise (`rises` if known) and the output at each scale."""
+    """Return, per word and direction, the steepest rise (`rises` if known) and the output at each scale.
+
+    `levels` are for the least distances in each group of words, which are the same for all directions.
+    """
     steepest = np.empty((len(places), len(products)), dtype=np.float32) if rises is None else rises
     landed = np.empty((len(places), scales.shape[1], len(products)), dtype=np.int32)
     sizes = products.shape[1], len(products), len(places), scales.shape[1]
     numbers = products, squares, places, plain(scales, np.float32)
-    native.follow_rays(kind(), *sizes, *numbers, rises is not None, steepest, landed)
+    native.follow_rays(kind(), *sizes, *numbers, are_made, levels, rises is not None, steepest, landed)
     return steepest, landed
+
+
+def _look_for_two(
+    products: Matrix, places: NDArray[np.int64], squares: Matrix, lengths: NDArray[np.floating[Any]]
+) -> tuple[NDArray[np.int32], Matrix]:
+    """Return the places of the two nearest words, and how much farther they are, squared, than a length squared."""
+    native, sizes = compiled(), plain(2.0 * lengths.transpose(0, 2, 1), np.float32)  # all of a direction stand together
+    found, scores = np.empty((*sizes.shape, 2), dtype=np.int32), np.empty((*sizes.shape, 2), dtype=np.float32)
+    if native is None:
+        for word, place in enumerate(places):
+            along = products - products[:, place, None]
+            for number in range(sizes.shape[2]):
+                rows = squares[word] - sizes[word, :, number, None] * along
+                two = np.argpartition(rows, 1, axis=1)[:, :2]
+                ordered = np.take_along_axis(two, np.argsort(np.take_along_axis(rows, two, axis=1), axis=1), axis=1)
+                found[word, :, number], scores[word, :, number] = ordered, np.take_along_axis(rows, ordered, axis=1)
+    else:
+        counts = products.shape[1], len(products), len(places), sizes.shape[2]
+        native.nearest_two(kind(), *counts, products, squares, places, sizes, found, scores)
+    return found.transpose(0, 2, 1, 3), scores.transpose(0, 2, 1, 3)
 
 
 def _look_by_lists(
