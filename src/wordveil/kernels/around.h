@@ -25,6 +25,7 @@ typedef struct {
     int64_t *entries; /* of each word: the places of what is near it and of its hops to every word, 0 for none, -1 for a */
     uint64_t *room;   /* word that came once; and edges that were looked at for its guesses */
     int64_t size, *used; /* the first is not */
+    int64_t nearest;     /* hops that rows do not tell apart */
 } Kept;
 
 typedef struct {

@@ -198,7 +198,7 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
         const int64_t end = starts[source + 1];
         int64_t draw = starts[source], left = 0;
         const uint64_t *row = NULL;
-        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, sources, source, count)))
+        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, around->kept->nearest, sources, source, count)))
             return 0;
         if (draw == end)
             continue;
@@ -287,7 +287,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
     if (!scratch)
         free(begin);
     free(waiting);
-    free(window.memory);
+    let_searches_go(graph, window.lanes, window.memory);
     return done;
 }
 
@@ -308,10 +308,15 @@ static PyObject *scratch_of_hops(PyObject *self, PyObject *args)
 static int read_kept(Buffers *buffers, PyObject *tuple, const Graph *graph, Kept *kept)
 {
     PyObject *entries, *room, *used;
-    long long size;
-    if (!PyArg_ParseTuple(tuple, "OOLO", &entries, &room, &size, &used))
+    long long size, nearest;
+    if (!PyArg_ParseTuple(tuple, "OOLOL", &entries, &room, &size, &used, &nearest))
         return 0;
+    if (nearest < 0 || nearest > INT16_MAX) {
+        PyErr_SetString(PyExc_ValueError, "there are fewer hops");
+        return 0;
+    }
     kept->size = size;
+    kept->nearest = nearest;
     return (kept->entries = memory(buffers, entries, product(graph->words, ENTRIES), 8, 1)) &&
            (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 1, 8, 1));
 }
@@ -438,7 +443,7 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
         int done;
         Py_BEGIN_ALLOW_THREADS;
         done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts,
-                           wants, afar, &out, scratch);
+                           kept.room ? wants : NULL, afar, &out, scratch);
         Py_END_ALLOW_THREADS;
         if (done < 0)
             PyErr_SetString(PyExc_ValueError, "every word of the graph is blocked");

@@ -22,7 +22,7 @@ __all__ = ["Grouped", "HopDraws"]
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
 _FOR_ROWS = 0.6  # of what is remembered, at most
-_PLANES, _LANE, _HELD_EACH, _HELD = 3, 64, 48, 200 << 20  # as in hop_rows.h
+_PLANES, _LANE, _HELD_EACH, _HELD = 2, 64, 40, 200 << 20  # as in hop_rows.h
 _AFAR = 8  # as in hop_tests.h
 _WIDE = 32  # hops between words, about, from which on they differ much as seen from afar
 _AFAR_EARNS = 4  # times as many edges as they take to see are looked at for guesses before words are seen from afar
@@ -30,6 +30,7 @@ _AFAR_EARNS = 4  # times as many edges as they take to see are looked at for gue
 # and at a price of 24 they took more than they spared (GloVe, 400,000 words, a million draws).
 _PASSES, _PASSES_IF_LARGE, _LARGE = 8, 400, 100_000
 _TRIED = 1 << 12  # draws that show what guesses take
+_LOOKED_AT, _SHARE_TOLD = 4, 3  # from so many words it is seen how far words lie; rows tell a third of all apart
 _WORTH_A_THREAD = 1 << 14  # draws
 _SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 
@@ -93,13 +94,14 @@ class HopDraws:
         # The operating system gives memory when it is first written to; a place of 0 is none, so the first is not used.
         room = np.empty(max(1, remembered // 8), dtype=np.uint64)
         entries = np.zeros((graph[2], _ENTRIES), dtype=np.int64)
-        self._kept = (entries, room, len(room), np.ones(1, dtype=np.int64))
+        self._kept = (entries, room, len(room), np.ones(1, dtype=np.int64), 0)
         # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time:
         # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
         self._rows = int(_FOR_ROWS * len(room)) // (_PLANES * (graph[2] // 64 + 1))  # that may still be kept
         self._spent = self._drawn = 0  # edges looked at for guesses of words that have no row, and draws of them
         self._afar: NDArray[np.uint8] | None = None
+        self._has_looked = False
         self._keeps = threading.Lock()
         renew_after_fork(self)
 
@@ -149,6 +151,8 @@ class HopDraws:
         is_wide = len(self._weights) > _WIDE
         if is_wide and self._afar is None and self._spent + each * len(found) >= _AFAR_EARNS * _AFAR * self._graph[3]:
             self._afar = self._seen_from_afar(native)
+        if not self._has_looked:
+            self._kept, self._has_looked = (*self._kept[:4], self._nearest(native)), True
         begins = starts[: end + 1]
         wants = self._want_rows(native, sources[:end], np.diff(begins))
         alone = np.ones(end, dtype=np.bool_) if wants is None else ~wants
@@ -189,6 +193,21 @@ class HopDraws:
         wants = np.zeros(len(entries), dtype=np.bool_)
         wants[self._worthwhile(expected)] = True
         return wants[sources] if wants.any() else None
+
+    def _nearest(self, native: ModuleType) -> int:
+        """Return how many hops rows need not tell apart.
+
+        They tell apart the next two. Then a good part of all words are that near, and it is quickly found out how far
+        any other is: nearly all ways from there lead to one of those.
+        """
+        words = self._graph[2]
+        some, rows = np.arange(_LOOKED_AT) * words // _LOOKED_AT, np.empty((_LOOKED_AT, words), dtype=np.int16)
+        try:
+            native.all_hops(self._graph, some, len(some), rows)
+        except OverflowError:  # more hops than 16 bits can count
+            return 0
+        told = int(np.partition(rows.ravel(), rows.size // _SHARE_TOLD)[rows.size // _SHARE_TOLD])
+        return max(0, told - _PLANES)
 
     def _seen_from_afar(self, native: ModuleType) -> NDArray[np.uint8]:
         """Return the hops from each word to a few words that lie far from one another; more than 255 count as 255."""

@@ -5,15 +5,25 @@
 #define EAGER 2           /* times as long as to search an edge takes to list one */
 #define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
 
-/* Whether a way of so many edges, or fewer, leads from a word to one that is listed: the first that comes by will do. It is
-   unknown once there is no patience left. */
-static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t *patience)
+/* Whether a neighbour of a word is among those that the row of the source tells apart. */
+static inline int touches_row(const Graph *graph, const uint64_t *row, int32_t word)
+{
+    const int32_t stop = graph->indptr[word + 1];
+    for (int32_t edge = graph->indptr[word]; edge < stop; edge++)
+        if (hops_in(row, graph->indices[edge]) < FARTHER)
+            return 1;
+    return 0;
+}
+
+/* Whether a way of so many edges, or fewer, leads from a word to one that is told apart in a row or, without one, that is
+   listed: the first that comes by will do. It is unknown once there is no patience left. */
+static int is_joined(const Around *around, const uint64_t *row, int32_t word, int64_t edges, int64_t *patience)
 {
     const Graph *graph = around->graph;
     const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
     *patience -= stop - first;
     /* Here too, and not only after the last step: where one word alone is listed, a longer way need not lead there. */
-    if (touches(around, word, around->radius))
+    if (row ? touches_row(graph, row, word) : touches(around, word, around->radius) != 0)
         return 1;
     if (edges == 1)
         return 0;
@@ -22,7 +32,7 @@ static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t 
     for (int32_t edge = first; *patience > 0 && edge < stop; edge++) {
         if (edge + AHEAD < stop)
             fetch_edges(graph, graph->indices[edge + AHEAD]);
-        if (is_joined(around, graph->indices[edge], edges - 1, patience))
+        if (is_joined(around, row, graph->indices[edge], edges - 1, patience))
             return 1;
     }
     return 0;
@@ -99,7 +109,7 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
         return 0;
     if (most + 1 >= around->hops)
         return 1;
-    int found = is_joined(around, word, most - around->radius, &patience);
+    int found = is_joined(around, NULL, word, most - around->radius, &patience);
     around->spent += EDGES_TRIED - patience;
     if (!found && patience <= 0) {
         const int64_t before = around->spent;
@@ -128,11 +138,16 @@ static int is_beyond(Around *around, int32_t word, int64_t most)
 {
     const int64_t least = around->reach + around->steps + 1;
     if (around->row) {
-        const int64_t hops = hops_in(around->row, word), low = hops ? NEAREST + hops : 0;
-        const int64_t high = hops < LAST ? NEAREST + hops : around->hops - 1;
+        const int64_t hops = hops_in(around->row, word), nearest = around->kept->nearest, low = hops ? nearest + hops : 0;
+        const int64_t high = hops < FARTHER ? nearest + hops : around->hops - 1;
+        int64_t patience = EDGES_TRIED;
         if (low >= least && high <= most)
             return 1;
         if (high < least || low > most)
+            return 0;
+        if (low >= least && is_joined(around, around->row, word, most - low + 1, &patience))
+            return 1;
+        if (low >= least && patience > 0)
             return 0;
     }
     return is_listed_between(around, word, least, most);
