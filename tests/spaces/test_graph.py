@@ -242,7 +242,7 @@ def test_many_draws_are_those_of_numpy_however_far_words_are_told(kind: str, mon
         all_hops=native.all_hops,
         keep_rows=native.keep_rows,
     )
-    rows = (*search._native_form[:2], words, int(search._native_form[0][-1]))
+    rows = (*search.native_form[:2], words, int(search.native_form[0][-1]))
     kept = []
     for remembered in (0, 1 << 18, 1 << 24):  # no room for what is found, for some of it, and for all
         draws = HopDraws(rows, weights, is_blocked, remembered=remembered)
@@ -291,7 +291,7 @@ def test_rows_have_the_hops_to_every_word(kind: str) -> None:
     search, native = HopSearch(indptr, indices), compiled()
     assert native is not None
     sources = np.random.default_rng(4).permutation(words)[:300]
-    draws = HopDraws((*search._native_form[:2], words, len(indices)), np.ones(words))
+    draws = HopDraws((*search.native_form[:2], words, len(indices)), np.ones(words))
     native.keep_rows(draws._graph, sources, len(sources), draws._kept)
     entries, room = draws._kept[:2]
     rows = np.stack([room[place : place + 3 * (words // 64 + 1)] for place in entries[sources, 1].tolist()])

@@ -210,7 +210,8 @@ class Graph(ExponentialMechanism[GraphSpace]):
     @cached_property
     def _draws(self) -> HopDraws:
         indptr, indices = self.space.indptr, self.space.indices
-        return HopDraws((indptr, indices, len(self.space), len(indices)), self._weights, self._are_blocked)
+        form = indptr, indices, len(self.space), len(indices)
+        return HopDraws(form, self._weights, self._are_blocked, self.space.nearby)
 
     @property
     def _weights(self) -> NDArray[np.float64]:

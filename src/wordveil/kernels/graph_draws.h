@@ -85,13 +85,20 @@ static inline int64_t place_of(const Around *around, double aim)
 }
 
 /* Make an attempt: put its word out if it is listed, else note what is to be tried. Returns how many are noted then. */
-static inline int64_t attempt(const Around *around, double uniform, uint64_t bits, int64_t draw, int64_t lane, const Out *out,
+static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int64_t draw, int64_t lane, const Out *out,
                               Try *tries, int64_t noted)
 {
     const double aim = uniform * around->sums[around->reach + 2];
     const int64_t place = place_of(around, aim);
     if (place > 1) {
-        const int64_t *levels = around->near.allowed_levels + (around->reach + 2 - place);
+        const int64_t level = around->reach + 2 - place, *levels;
+        const int32_t source = around->source, *edges = around->graph->indices + around->graph->indptr[source];
+        if (around->counts && (!level || (level == 1 && around->counts[2] == around->counts[1]))) {
+            put_out(out, draw, level ? edges[one_of(bits, around->counts[2])] : source);
+            return noted;
+        }
+        settle(around);
+        levels = around->near.allowed_levels + level;
         put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
         return noted;
     }
@@ -103,6 +110,8 @@ static inline int64_t attempt(const Around *around, double uniform, uint64_t bit
 static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
 {
     int64_t left = 0;
+    if (noted)
+        settle(around);
     /* What is looked at lies anywhere in memory. */
     for (int64_t one = 0; one < noted; one++)
         if (tries[one].guess >= 0) {
@@ -140,7 +149,8 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
         int64_t still = 0;
         if (counter > patience && (ball == around->ball || ball < around->graph->words)) {
             patience *= LARGER;
-            reach_to(around, ball *= LARGER, draws);
+            settle(around);
+            (void)reach_to(around, ball *= LARGER, draws);
             if (!(around->sums[around->reach + 2] > 0.0))
                 return 0;
         }
@@ -175,11 +185,16 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
 /* Fetch what is kept of the sources to come. */
 static inline void foresee_sources(const Around *around, const int64_t *sources, int64_t left)
 {
-    if (!around->kept)
-        return;
-    if (left > 2 * AHEAD)
-        __builtin_prefetch(around->kept->entries + (int64_t)ENTRIES * sources[2 * AHEAD]);
-    if (left > AHEAD) {
+    if (left > 2 * AHEAD) {
+        __builtin_prefetch(around->graph->indptr + sources[2 * AHEAD]);
+        if (around->nearby.counts)
+            __builtin_prefetch(around->nearby.counts + 2 * around->nearby.levels * sources[2 * AHEAD]);
+        if (around->kept)
+            __builtin_prefetch(around->kept->entries + (int64_t)ENTRIES * sources[2 * AHEAD]);
+    }
+    if (left > AHEAD && around->nearby.counts)
+        fetch_edges(around->graph, (int32_t)sources[AHEAD]);
+    if (left > AHEAD && around->kept) {
         int64_t place = around->kept->entries[(int64_t)ENTRIES * sources[AHEAD] + NEAR];
         for (int64_t line = 0; place > 0 && line < 4; line++)
             __builtin_prefetch(around->kept->room + place + 8 * line);
@@ -262,7 +277,7 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
    call: to begin with new memory each time takes longer than many draws. */
 static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights,
                        int64_t hops, Stream *stream, const int64_t *sources, int64_t count,
-                       const int64_t *starts, const uint8_t *wants, const uint8_t *afar, const Out *out, uint64_t *scratch)
+                       const int64_t *starts, const uint8_t *wants, const uint8_t *afar, const Nearby *nearby, const Out *out, uint64_t *scratch)
 {
     Window window = {.wants = wants};
     const int64_t size = lay_out(NULL, graph->words);
@@ -280,6 +295,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
         around->blocked = blocked;
         around->weights = weights;
         around->afar = afar;
+        around->nearby = blocked ? (Nearby){NULL, 0} : *nearby; /* there, who may be drawn counts */
         around->hops = hops;
         around->ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
         done = draw_all(around, stream, sources, count, starts, waiting, &window, out);
@@ -346,6 +362,33 @@ static PyObject *keep_rows(PyObject *self, PyObject *args)
     return result;
 }
 
+/* Count the words near each word, and their edges. */
+static PyObject *near_counts(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *graph_of, *out_of;
+    long long first, count, levels;
+    if (!PyArg_ParseTuple(args, "OLLLO", &graph_of, &first, &count, &levels, &out_of))
+        return NULL;
+    Buffers buffers = {.count = 0};
+    Graph graph;
+    uint16_t *out;
+    PyObject *result = NULL;
+    if (read_graph(&buffers, graph_of, &graph) && (out = memory(&buffers, out_of, product(count, product(2, levels)), 2, 1))) {
+        if (first < 0 || count > graph.words || first > graph.words - count)
+            PyErr_SetString(PyExc_IndexError, "there is no such word");
+        else {
+            int done;
+            Py_BEGIN_ALLOW_THREADS;
+            done = count_near(&graph, first, count, levels, out);
+            Py_END_ALLOW_THREADS;
+            result = answer(done);
+        }
+    }
+    let_go(&buffers);
+    return result;
+}
+
 static int all_places(const int32_t *places, int64_t count, int64_t limit)
 {
     int64_t fit = 1;
@@ -405,14 +448,15 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *graph_of, *blocked_of, *weights_of, *sources_of, *starts_of, *keys_of, *out_of;
-    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None, *wants_of = Py_None, *afar_of = Py_None;
+    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None, *wants_of = Py_None, *afar_of = Py_None, *nearby_of = Py_None;
     uint64_t *scratch = NULL;
-    long long hops, count, draws, whole = 0;
+    long long hops, count, draws, whole = 0, levels = 0;
+    Nearby nearby = {NULL, 0};
     unsigned long long first;
     Stream stream;
-    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOLOO", &graph_of, &blocked_of, &weights_of, &hops, &sources_of,
+    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOLOOOL", &graph_of, &blocked_of, &weights_of, &hops, &sources_of,
                           &count, &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of,
-                          &scratch_of, &places_of, &whole, &wants_of, &afar_of))
+                          &scratch_of, &places_of, &whole, &wants_of, &afar_of, &nearby_of, &levels))
         return NULL;
     stream.first = first;
     Buffers buffers = {.count = 0};
@@ -429,6 +473,7 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (blocked_of == Py_None || (blocked = memory(&buffers, blocked_of, graph.words, 1, 0))) &&
              (weights = memory(&buffers, weights_of, hops, 8, 0)) &&
              (afar_of == Py_None || (afar = memory(&buffers, afar_of, product(graph.words, AFAR), 1, 0))) &&
+             (nearby_of == Py_None || (nearby.counts = memory(&buffers, nearby_of, levels > 1 ? product(graph.words, 2 * levels) : -1, 2, 0))) &&
              (wants_of == Py_None || (wants = memory(&buffers, wants_of, count, 1, 0))) &&
              (sources = memory(&buffers, sources_of, count, 8, 0)) &&
              (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
@@ -441,9 +486,10 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (scratch_of == Py_None ||
               (scratch = memory(&buffers, scratch_of, lay_out(NULL, graph.words), 8, 1)))) {
         int done;
+        nearby.levels = levels;
         Py_BEGIN_ALLOW_THREADS;
         done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts,
-                           kept.room ? wants : NULL, afar, &out, scratch);
+                           kept.room ? wants : NULL, afar, &nearby, &out, scratch);
         Py_END_ALLOW_THREADS;
         if (done < 0)
             PyErr_SetString(PyExc_ValueError, "every word of the graph is blocked");

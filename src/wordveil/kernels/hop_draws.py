@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.kernels.native import plain
-from wordveil.parallel import renew_after_fork, run, shares
+from wordveil.parallel import blocks, renew_after_fork, run, shares
 
-__all__ = ["Grouped", "HopDraws"]
+__all__ = ["Grouped", "HopDraws", "count_near"]
 
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
@@ -28,9 +28,10 @@ _WIDE = 32  # hops between words, about, from which on they differ much as seen 
 _AFAR_EARNS = 4  # times as many edges as they take to see are looked at for guesses before words are seen from afar
 # What it must spare to find rows together, in passes over all edges. A large graph fits into no cache, nor do its rows:
 # and at a price of 24 they took more than they spared (GloVe, 400,000 words, a million draws).
-_PASSES, _PASSES_IF_LARGE, _LARGE = 8, 400, 100_000
+_PASSES, _PASSES_IF_LARGE, _LARGE = 5, 400, 100_000
 _TRIED = 1 << 12  # draws that show what guesses take
 _LOOKED_AT, _SHARE_TOLD = 4, 3  # from so many words it is seen how far words lie; rows tell a third of all apart
+_LEVELS, _COUNTED = 5, 1 << 16  # that are counted around words, and words for each thread
 _WORTH_A_THREAD = 1 << 14  # draws
 _SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 
@@ -66,6 +67,21 @@ class Grouped:
         self.words, self.starts = words[:count], starts[: count + 1]
 
 
+def count_near(graph: tuple[Any, ...], native: ModuleType) -> NDArray[np.uint16]:
+    """Return how many words lie at each of a few levels around each word, and how many edges begin there.
+
+    The levels are those that draws list at first. 0 stands for what is not known.
+    """
+    words, levels = graph[2], _LEVELS
+    counts = np.empty((words, levels, 2), dtype=np.uint16)
+
+    def count(part: slice) -> None:
+        native.near_counts(graph, part.start, part.stop - part.start, levels, counts[part])
+
+    run(count, blocks(words, _COUNTED), uses_blas=False)
+    return counts
+
+
 class HopDraws:
     """Draws words by their hops, with one set of weights and blocked words.
 
@@ -77,6 +93,8 @@ class HopDraws:
         The weight of a word at each number of hops.
     is_blocked : array of bool, optional
         Which words are never drawn.
+    nearby : array of uint16, optional
+        What `count_near` returns for the graph.
     remembered : int
         How many bytes may be filled with what was listed; then nothing more is remembered.
     """
@@ -86,11 +104,13 @@ class HopDraws:
         graph: tuple[Any, ...],
         weights: NDArray[np.float64],
         is_blocked: NDArray[np.bool_] | None = None,
+        nearby: NDArray[np.uint16] | None = None,
         *,
         remembered: int = _REMEMBERED,
     ) -> None:
         self._graph, self._weights = graph, plain(weights, np.float64)
         self._blocked = None if is_blocked is None else plain(is_blocked, np.bool_)
+        self._nearby = nearby
         # The operating system gives memory when it is first written to; a place of 0 is none, so the first is not used.
         room = np.empty(max(1, remembered // 8), dtype=np.uint64)
         entries = np.zeros((graph[2], _ENTRIES), dtype=np.int64)
@@ -111,7 +131,7 @@ class HopDraws:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # what is remembered is for this process
-        return HopDraws, (self._graph, self._weights, self._blocked)
+        return HopDraws, (self._graph, self._weights, self._blocked, self._nearby)
 
     def draw(
         self,
@@ -137,6 +157,7 @@ class HopDraws:
                 keys if one_key else keys[own], one_key, own.start, own.stop - own.start,
                 found[own] if places is None else found, self._kept, scratch,
                 None if places is None else places[own], len(found), None if wants is None else wants[part], self._afar,
+                self._nearby, 0 if self._nearby is None else self._nearby.shape[1],
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure
 

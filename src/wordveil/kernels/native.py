@@ -18,7 +18,7 @@ __all__ = ["compiled", "kind", "kinds", "plain"]
 Number = TypeVar("Number", bound=np.generic)
 
 SWITCH = "WORDVEIL_KERNELS"
-VERSION = 12  # as in native.c
+VERSION = 13  # as in native.c
 
 
 @cache

@@ -6,6 +6,7 @@ import hashlib
 import threading
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
+from wordveil.kernels import compiled
+from wordveil.kernels.hop_draws import count_near
 from wordveil.parallel import blocks, renew_after_fork
 from wordveil.progress import tell
 from wordveil.spaces import products
@@ -30,6 +33,7 @@ __all__ = ["GraphSpace", "build_graph", "join", "list_similar"]
 Edges = NDArray[np.int64]
 
 _SLOW_CHECKSUM = 10**8  # numbers of an embedding whose checksum takes seconds
+_LARGE = 1 << 16  # words, from which on few draws are of words that came before
 _MOST_EDGES = 1 << 26  # limits the work to gigabytes, and edge numbers to 32 bits
 _NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
 _MOST_PAIRS = 1 << 30  # pairs compared in one round of joining components: seconds
@@ -53,6 +57,8 @@ class GraphSpace(HopSpace):
 
     metric = "hops on the neighbour graph"
     unit = "hop"
+    #: What `count_near` returns, on a large graph of an embedding. Draws rely on it.
+    nearby: NDArray[np.uint16] | None = None
 
     def __init__(
         self,
@@ -146,6 +152,9 @@ class GraphSpace(HopSpace):
             for listed in done:  # the graph is in the cache now
                 listed.forget_pieces()
             graph = cls(name, space.vocabulary, indptr, indices)
+            native = compiled()
+            if native is not None and len(space) >= _LARGE:
+                graph.nearby = graph._counted(f"nearby-{k}-{space.checksum}", native)
             if found[0] < 1.0:
                 graph.remarks = (
                     f"The neighbours on this graph were found by an approximate search, which finds about "
@@ -153,6 +162,15 @@ class GraphSpace(HopSpace):
                 )
         graph.embedding = space
         return graph
+
+    def _counted(self, key: str, native: ModuleType) -> NDArray[np.uint16]:
+        """Return what is near each word, from the cache if possible."""
+        edges = self.search.native_form
+
+        def fill(folder: Path) -> None:
+            np.save(folder / "counts.npy", count_near(edges, native))
+
+        return cached_arrays(key, fill, "counts")[0]
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
