@@ -211,7 +211,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
     def _draws(self) -> HopDraws:
         indptr, indices = self.space.indptr, self.space.indices
         form = indptr, indices, len(self.space), len(indices)
-        return HopDraws(form, self._weights, self._are_blocked, self.space.nearby)
+        return HopDraws(form, self._weights, self._are_blocked, self.space.around)
 
     @property
     def _weights(self) -> NDArray[np.float64]:

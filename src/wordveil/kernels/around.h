@@ -24,8 +24,7 @@ enum { NEAR, ROW, SPENT, ENTRIES };
 typedef struct {
     int64_t *entries; /* of each word: the places of what is near it and of its hops to every word, 0 for none, -1 for a */
     uint64_t *room;   /* word that came once; and edges that were looked at for its guesses */
-    int64_t size, *used; /* the first is not */
-    int64_t nearest;     /* hops that rows do not tell apart */
+    int64_t size, *used; /* the first is not; the next number is of the hops that rows do not tell apart */
 } Kept;
 
 /* How many words lie at each level, and how many edges begin there: of every word, up to where draws list words at first.
@@ -356,11 +355,26 @@ static void settle(Around *around)
     if (!around->counts)
         return;
     around->counts = NULL;
-    begin_around(around);
+    if (!around->is_listed)
+        begin_around(around);
     take_own(around);
     (void)allowed_at(around, around->reach);
     (void)edges_of(around, around->reach);
     keep_or_note(around);
+}
+
+/* List no more than a level takes, for a word that comes for the first time, and once. Returns 0 for others. */
+static int lists_for_once(Around *around, int64_t level)
+{
+    if (!around->counts || around->draws > 1 || (around->kept && kept_at(around, NEAR)))
+        return 0;
+    if (around->kept)
+        note_once(around);
+    if (!around->is_listed)
+        begin_around(around);
+    while (around->radius < level)
+        grow_around(around);
+    return 1;
 }
 
 /* Begin with a source: with what is kept of it, with how many words are known to be near, or with what is listed now. */

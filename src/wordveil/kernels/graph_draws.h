@@ -97,6 +97,10 @@ static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int
             put_out(out, draw, level ? edges[one_of(bits, around->counts[2])] : source);
             return noted;
         }
+        if (lists_for_once(around, level)) {
+            put_out(out, draw, around->queue[around->levels[level] + one_of(bits, around->counts[2 * level])]);
+            return noted;
+        }
         settle(around);
         levels = around->near.allowed_levels + level;
         put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
@@ -110,8 +114,6 @@ static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int
 static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
 {
     int64_t left = 0;
-    if (noted)
-        settle(around);
     /* What is looked at lies anywhere in memory. */
     for (int64_t one = 0; one < noted; one++)
         if (tries[one].guess >= 0) {
@@ -128,6 +130,8 @@ static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
         }
     for (int64_t one = 0; one < noted; one++) {
         const Try this = tries[one];
+        if (!this.is_far)
+            settle(around);
         const int64_t word = this.is_far ? -1 : this.guess < 0 ? step_out(around, this.bits) : take_guess(around, this.guess, this.aim);
         if (word >= 0)
             put_out(out, this.draw, word);
@@ -213,7 +217,7 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
         const int64_t end = starts[source + 1];
         int64_t draw = starts[source], left = 0;
         const uint64_t *row = NULL;
-        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, around->kept->nearest, sources, source, count)))
+        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, nearest_of(around->kept), sources, source, count)))
             return 0;
         if (draw == end)
             continue;
@@ -324,17 +328,12 @@ static PyObject *scratch_of_hops(PyObject *self, PyObject *args)
 static int read_kept(Buffers *buffers, PyObject *tuple, const Graph *graph, Kept *kept)
 {
     PyObject *entries, *room, *used;
-    long long size, nearest;
-    if (!PyArg_ParseTuple(tuple, "OOLOL", &entries, &room, &size, &used, &nearest))
+    long long size;
+    if (!PyArg_ParseTuple(tuple, "OOLO", &entries, &room, &size, &used))
         return 0;
-    if (nearest < 0 || nearest > INT16_MAX) {
-        PyErr_SetString(PyExc_ValueError, "there are fewer hops");
-        return 0;
-    }
     kept->size = size;
-    kept->nearest = nearest;
     return (kept->entries = memory(buffers, entries, product(graph->words, ENTRIES), 8, 1)) &&
-           (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 1, 8, 1));
+           (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 2, 8, 1));
 }
 
 /* Find the hops from some words to every word, and keep them. */

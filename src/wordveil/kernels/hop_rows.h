@@ -13,6 +13,12 @@ static inline int64_t row_size(const Graph *graph)
     return PLANES * (graph->words / 64 + 1);
 }
 
+/* How many hops rows do not tell apart: it is known before there is a row. */
+static inline int64_t nearest_of(const Kept *kept)
+{
+    return __atomic_load_n(kept->used + 1, __ATOMIC_RELAXED);
+}
+
 /* The hops in a row: of 64 words the lower bits stand first, then the higher. */
 static inline int64_t hops_in(const uint64_t *row, int32_t word)
 {
@@ -156,7 +162,7 @@ static int find_and_keep(const Graph *graph, const int64_t *sources, int64_t cou
             has_room = rows[some] != NULL;
             some += has_room;
         }
-        find_rows(graph, sources, some, lanes, kept->nearest, memory, rows);
+        find_rows(graph, sources, some, lanes, nearest_of(kept), memory, rows);
         for (int64_t one = 0; one < some; one++)
             __atomic_store_n(kept->entries + ENTRIES * sources[one] + ROW, places[one], __ATOMIC_RELEASE);
         sources += some;

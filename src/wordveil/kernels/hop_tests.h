@@ -138,7 +138,7 @@ static int is_beyond(Around *around, int32_t word, int64_t most)
 {
     const int64_t least = around->reach + around->steps + 1;
     if (around->row) {
-        const int64_t hops = hops_in(around->row, word), nearest = around->kept->nearest, low = hops ? nearest + hops : 0;
+        const int64_t hops = hops_in(around->row, word), nearest = nearest_of(around->kept), low = hops ? nearest + hops : 0;
         const int64_t high = hops < FARTHER ? nearest + hops : around->hops - 1;
         int64_t patience = EDGES_TRIED;
         if (low >= least && high <= most)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
 from wordveil.kernels import compiled
-from wordveil.kernels.hop_draws import count_near
+from wordveil.kernels.hop_draws import Surroundings, look_around
 from wordveil.parallel import blocks, renew_after_fork
 from wordveil.progress import tell
 from wordveil.spaces import products
@@ -57,8 +57,8 @@ class GraphSpace(HopSpace):
 
     metric = "hops on the neighbour graph"
     unit = "hop"
-    #: What `count_near` returns, on a large graph of an embedding. Draws rely on it.
-    nearby: NDArray[np.uint16] | None = None
+    #: What draws ask of each word, on a large graph of an embedding.
+    around: Surroundings | None = None
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class GraphSpace(HopSpace):
             graph = cls(name, space.vocabulary, indptr, indices)
             native = compiled()
             if native is not None and len(space) >= _LARGE:
-                graph.nearby = graph._counted(f"nearby-{k}-{space.checksum}", native)
+                graph.around = graph._surroundings(f"around-{k}-{space.checksum}", native)
             if found[0] < 1.0:
                 graph.remarks = (
                     f"The neighbours on this graph were found by an approximate search, which finds about "
@@ -163,14 +163,15 @@ class GraphSpace(HopSpace):
         graph.embedding = space
         return graph
 
-    def _counted(self, key: str, native: ModuleType) -> NDArray[np.uint16]:
-        """Return what is near each word, from the cache if possible."""
-        edges = self.search.native_form
+    def _surroundings(self, key: str, native: ModuleType) -> Surroundings:
+        """Return what draws ask of each word, from the cache if possible."""
+        form = self.search.native_form
 
         def fill(folder: Path) -> None:
-            np.save(folder / "counts.npy", count_near(edges, native))
+            for name, numbers in look_around(form, native)._asdict().items():
+                np.save(folder / f"{name}.npy", numbers)
 
-        return cached_arrays(key, fill, "counts")[0]
+        return Surroundings(*cached_arrays(key, fill, *Surroundings._fields))
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
