@@ -23,7 +23,7 @@ _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
 _FOR_ROWS = 0.6  # of what is remembered, at most
 _PLANES, _LANE, _HELD_EACH, _HELD = 2, 64, 40, 200 << 20  # as in hop_rows.h
-_AFAR = 8  # as in hop_tests.h
+_AFAR = 32  # as in hop_tests.h
 _WIDE = 32  # hops between words, about, from which on they differ much as seen from afar
 _AFAR_EARNS = 4  # times as many edges as they take to see are looked at for guesses before words are seen from afar
 # What it must spare to find rows together, in passes over all edges. A large graph fits into no cache, nor do its rows:
@@ -73,7 +73,7 @@ class Surroundings(NamedTuple):
     #: How many words lie at each of a few levels around it, and how many edges begin there; 0 if that is not known. The
     #: levels are those that draws list at first.
     counts: NDArray[np.uint16]
-    #: The hops to a few words that lie far from one another; more than 255 count as 255.
+    #: The hops to a few words that lie far from one another, where words may; more than 255 count as 255.
     afar: NDArray[np.uint8]
 
 
@@ -86,7 +86,8 @@ def look_around(graph: tuple[Any, ...], native: ModuleType) -> Surroundings:
         native.near_counts(graph, part.start, part.stop - part.start, levels, counts[part])
 
     run(count, blocks(words, _COUNTED), uses_blas=False)
-    return Surroundings(counts, _seen_from_afar(graph, native))
+    afar = _seen_from_afar(graph, native)
+    return Surroundings(counts, afar)
 
 
 def _seen_from_afar(graph: tuple[Any, ...], native: ModuleType) -> NDArray[np.uint8]:
@@ -98,6 +99,8 @@ def _seen_from_afar(graph: tuple[Any, ...], native: ModuleType) -> NDArray[np.ui
         except OverflowError:  # more hops than 16 bits can count
             return np.zeros_like(seen)  # from which no word is told to be far
         seen[:, one] = np.minimum(row[0].view(np.uint16), 255)
+        if not one and 2 * int(seen[:, 0].max()) < _WIDE:
+            return seen[:, :0]  # no word is far
         np.minimum(nearest, seen[:, one], out=nearest)
         place = int(nearest.argmax())
     return seen
@@ -141,9 +144,8 @@ class HopDraws:
         self._scratch = list[NDArray[np.uint64]]()
         self._rows = int(_FOR_ROWS * len(room)) // (_PLANES * (graph[2] // 64 + 1))  # that may still be kept
         self._spent = self._drawn = 0  # edges looked at for guesses of words that have no row, and draws of them
-        is_wide = len(self._weights) > _WIDE
         self._counts = None if around is None else around.counts
-        self._afar = around.afar if around is not None and is_wide else None
+        self._afar = None if around is None else around.afar
         self._has_looked = False
         self._keeps = threading.Lock()
         renew_after_fork(self)
@@ -173,13 +175,14 @@ class HopDraws:
                 scratch = self._scratch.pop()
             except IndexError:
                 scratch = np.zeros(native.scratch_of_hops(self._graph[2]), dtype=np.uint64)
+            afar = None if self._afar is None or not self._afar.size else self._afar
             own = slice(int(starts[part.start]), int(starts[part.stop]))
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             native.draw_hops(
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
                 keys if one_key else keys[own], one_key, own.start, own.stop - own.start,
                 found[own] if places is None else found, self._kept, scratch,
-                None if places is None else places[own], len(found), None if wants is None else wants[part], self._afar,
+                None if places is None else places[own], len(found), None if wants is None else wants[part], afar,
                 self._counts, 0 if self._counts is None else self._counts.shape[1],
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure

@@ -1,6 +1,6 @@
 /* Whether a word lies so many hops from a source: each test looks only as far as it must. Included by graph_draws.h. */
 
-#define AFAR 8 /* words that the others are seen from: as in hop_draws.py */
+#define AFAR 32 /* words that the others are seen from: as in hop_draws.py */
 #define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
 #define EAGER 2           /* times as long as to search an edge takes to list one */
 #define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
@@ -125,9 +125,9 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
 static inline int is_far(const Around *around, int32_t word, int64_t most)
 {
     const uint8_t *here = around->afar + (int64_t)AFAR * around->source, *there = around->afar + (int64_t)AFAR * word;
-    int apart = 0;
+    uint8_t apart = 0; /* bytes, of which many are compared at once */
     for (int one = 0; one < AFAR; one++) {
-        const int difference = (int)here[one] - (int)there[one], size = difference < 0 ? -difference : difference;
+        const uint8_t size = here[one] > there[one] ? (uint8_t)(here[one] - there[one]) : (uint8_t)(there[one] - here[one]);
         apart = size > apart ? size : apart;
     }
     return apart > most;

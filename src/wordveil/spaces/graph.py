@@ -6,7 +6,6 @@ import hashlib
 import threading
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -16,14 +15,13 @@ from numpy.typing import NDArray
 
 from wordveil.errors import OptionError, SpaceError
 from wordveil.files import cached_arrays
-from wordveil.kernels import compiled
-from wordveil.kernels.hop_draws import Surroundings, look_around
 from wordveil.parallel import blocks, renew_after_fork
 from wordveil.progress import tell
 from wordveil.spaces import products
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.formats.arrays import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
+from wordveil.spaces.laid import Laid, lay_out
 from wordveil.spaces.listing import Listed, list_similar
 from wordveil.spaces.space import HopSpace, Ids, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
@@ -33,7 +31,6 @@ __all__ = ["GraphSpace", "build_graph", "join", "list_similar"]
 Edges = NDArray[np.int64]
 
 _SLOW_CHECKSUM = 10**8  # numbers of an embedding whose checksum takes seconds
-_LARGE = 1 << 16  # words, from which on few draws are of words that came before
 _MOST_EDGES = 1 << 26  # limits the work to gigabytes, and edge numbers to 32 bits
 _NO_GRAPH = "a graph must have every edge in both directions, and a path from each word to every other."
 _MOST_PAIRS = 1 << 30  # pairs compared in one round of joining components: seconds
@@ -57,8 +54,8 @@ class GraphSpace(HopSpace):
 
     metric = "hops on the neighbour graph"
     unit = "hop"
-    #: What draws ask of each word, on a large graph of an embedding.
-    around: Surroundings | None = None
+    #: Where the cache has what makes draws on a large graph fast.
+    key: str | None = None
 
     def __init__(
         self,
@@ -152,9 +149,8 @@ class GraphSpace(HopSpace):
             for listed in done:  # the graph is in the cache now
                 listed.forget_pieces()
             graph = cls(name, space.vocabulary, indptr, indices)
-            native = compiled()
-            if native is not None and len(space) >= _LARGE:
-                graph.around = graph._surroundings(f"around-{k}-{space.checksum}", native)
+            graph.key = f"laid-{k}-{space.checksum}"
+            _ = graph.laid
             if found[0] < 1.0:
                 graph.remarks = (
                     f"The neighbours on this graph were found by an approximate search, which finds about "
@@ -162,16 +158,6 @@ class GraphSpace(HopSpace):
                 )
         graph.embedding = space
         return graph
-
-    def _surroundings(self, key: str, native: ModuleType) -> Surroundings:
-        """Return what draws ask of each word, from the cache if possible."""
-        form = self.search.native_form
-
-        def fill(folder: Path) -> None:
-            for name, numbers in look_around(form, native)._asdict().items():
-                np.save(folder / f"{name}.npy", numbers)
-
-        return Surroundings(*cached_arrays(key, fill, *Surroundings._fields))
 
     @classmethod
     def load(cls, name: str, vocabulary: Vocabulary, folder: Path, *, trusted: bool = False) -> GraphSpace:
@@ -193,6 +179,11 @@ class GraphSpace(HopSpace):
     def search(self) -> HopSearch:
         """The breadth-first search on the graph."""
         return HopSearch(self.indptr, self.indices)
+
+    @cached_property
+    def laid(self) -> Laid:
+        """The graph as draws see it."""
+        return lay_out(self.search, self.key)
 
     @cached_property
     def checksum(self) -> str:
