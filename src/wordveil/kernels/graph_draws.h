@@ -15,7 +15,8 @@ typedef struct {
     double aim;
     uint64_t bits;
     int32_t guess; /* or -1 where it is about an edge */
-    int is_far;    /* whether it is known that the guess is too far */
+    int is_taken;  /* whether the guess is where it may be, or UNTOLD */
+    int64_t most;  /* hops that a guess may be away */
 } Try;
 
 /* Where words go: those of draws that follow one another have places of their own. */
@@ -63,14 +64,6 @@ static inline int64_t most_of(const Around *around, double aim)
     return most;
 }
 
-/* A guess, if it may be drawn and lies where its aim has it; or -1. */
-static int64_t take_guess(Around *around, int32_t guess, double aim)
-{
-    if (around->blocked && around->blocked[guess])
-        return -1;
-    return is_beyond(around, guess, most_of(around, aim)) ? guess : -1;
-}
-
 /* What an attempt is about: guesses (0), edges that lead out (1), or a level, the farthest first. */
 static inline int64_t place_of(const Around *around, double aim)
 {
@@ -106,7 +99,7 @@ static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int
         put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
         return noted;
     }
-    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words), 0};
+    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words), UNTOLD, 0};
     return noted + 1;
 }
 
@@ -117,22 +110,32 @@ static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
     /* What is looked at lies anywhere in memory. */
     for (int64_t one = 0; one < noted; one++)
         if (tries[one].guess >= 0) {
-            __builtin_prefetch(around->row ? (const void *)(around->row + PLANES * (tries[one].guess >> 6))
-                                           : (const void *)(around->graph->indptr + tries[one].guess));
-            if (around->afar && !around->row)
+            __builtin_prefetch(around->graph->indptr + tries[one].guess);
+            if (around->row)
+                __builtin_prefetch(around->row + PLANES * (tries[one].guess >> 6));
+            else if (around->afar)
                 __builtin_prefetch(around->afar + AFAR * (int64_t)tries[one].guess);
         }
     for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0 && !around->row) {
-            tries[one].is_far = around->afar && is_far(around, tries[one].guess, most_of(around, tries[one].aim));
-            if (!tries[one].is_far)
+        if (tries[one].guess >= 0) {
+            tries[one].most = most_of(around, tries[one].aim);
+            if (around->row)
+                tries[one].is_taken = by_row(around, tries[one].guess, tries[one].most);
+            else if (around->afar && is_far(around, tries[one].guess, tries[one].most))
+                tries[one].is_taken = 0;
+            if (tries[one].is_taken == UNTOLD)
                 fetch_edges(around->graph, tries[one].guess);
         }
     for (int64_t one = 0; one < noted; one++) {
         const Try this = tries[one];
-        if (!this.is_far)
+        int64_t word = -1;
+        if (this.is_taken == UNTOLD)
             settle(around);
-        const int64_t word = this.is_far ? -1 : this.guess < 0 ? step_out(around, this.bits) : take_guess(around, this.guess, this.aim);
+        if (this.guess < 0)
+            word = step_out(around, this.bits);
+        else if (this.is_taken && !(around->blocked && around->blocked[this.guess]) &&
+                 (this.is_taken == 1 || is_beyond(around, this.guess, this.most)))
+            word = this.guess;
         if (word >= 0)
             put_out(out, this.draw, word);
         else

@@ -5,6 +5,8 @@
 #define EAGER 2           /* times as long as to search an edge takes to list one */
 #define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
 
+#define UNTOLD -1         /* whether that is so */
+
 /* Whether a neighbour of a word is among those that the row of the source tells apart. */
 static inline int touches_row(const Graph *graph, const uint64_t *row, int32_t word)
 {
@@ -133,18 +135,22 @@ static inline int is_far(const Around *around, int32_t word, int64_t most)
     return apart > most;
 }
 
-/* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away. */
+/* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away, as far as the
+   row of the source tells. */
+static inline int by_row(const Around *around, int32_t word, int64_t most)
+{
+    const int64_t hops = hops_in(around->row, word), nearest = nearest_of(around->kept), low = hops ? nearest + hops : 0;
+    const int64_t high = hops < FARTHER ? nearest + hops : around->hops - 1, least = around->reach + around->steps + 1;
+    return low >= least && high <= most ? 1 : high < least || low > most ? 0 : UNTOLD;
+}
+
+/* The same, where neither a row tells it nor what is seen from afar. */
 static int is_beyond(Around *around, int32_t word, int64_t most)
 {
     const int64_t least = around->reach + around->steps + 1;
-    if (around->row) {
-        const int64_t hops = hops_in(around->row, word), nearest = nearest_of(around->kept), low = hops ? nearest + hops : 0;
-        const int64_t high = hops < FARTHER ? nearest + hops : around->hops - 1;
+    if (around->row && hops_in(around->row, word) == FARTHER) {
+        const int64_t low = nearest_of(around->kept) + FARTHER;
         int64_t patience = EDGES_TRIED;
-        if (low >= least && high <= most)
-            return 1;
-        if (high < least || low > most)
-            return 0;
         if (low >= least && is_joined(around, around->row, word, most - low + 1, &patience))
             return 1;
         if (low >= least && patience > 0)
