@@ -7,6 +7,7 @@
 
 #define LARGER 4   /* times as many words are listed after so many attempts in vain: as in hops.py */
 #define PATIENCE 4 /* blocks, after the first attempt; then four times as many, and so on */
+#define ALL_LINES 28 /* of memory, about, that have what is kept of a word */
 #define SEVERAL (TOGETHER * QUARTERS)
 
 /* An attempt that does not end in a word that is listed. */
@@ -14,7 +15,9 @@ typedef struct {
     int64_t draw, lane;
     double aim;
     uint64_t bits;
-    int32_t guess; /* or -1 where it is about an edge */
+    int is_guess;  /* and not the end of an edge */
+    int32_t word;
+    int64_t edge;
     int is_taken;  /* whether the guess is where it may be, or UNTOLD */
     int64_t most;  /* hops that a guess may be away */
 } Try;
@@ -30,14 +33,12 @@ static inline void put_out(const Out *out, int64_t draw, int64_t word)
     out->words[out->places ? out->places[draw] : draw] = word;
 }
 
-/* A word one hop beyond the reach, by an edge that leads there: each has as many as it has neighbours within, and is taken
-   for one of them. Or -1. */
-static int64_t step_out(Around *around, uint64_t bits)
+/* The place of an edge that begins at the reach, one of all of them. */
+static int64_t edge_out(const Around *around, uint64_t bits)
 {
-    const Graph *graph = around->graph;
     const Near *near = &around->near;
     int64_t low = near->levels[around->reach], high = near->levels[around->reach + 1] - 1;
-    const int64_t first = near->edges[low], count = near->edges[high + 1] - first, edge = first + one_of(bits, count);
+    const int64_t first = near->edges[low], edge = first + one_of(bits, near->edges[high + 1] - first);
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (near->edges[middle + 1] > edge)
@@ -45,13 +46,22 @@ static int64_t step_out(Around *around, uint64_t bits)
         else
             low = middle + 1;
     }
-    const int32_t word = graph->indices[graph->indptr[near->queue[low]] + (edge - near->edges[low])];
+    return around->graph->indptr[near->queue[low]] + (edge - near->edges[low]);
+}
+
+/* Whether a word is drawn to which an edge leads that begins at the reach: it lies beyond, and this is the one of the edges
+   that lead there, as many as it has neighbours within, for which it is taken. */
+static int steps_to(Around *around, int32_t word, uint64_t bits)
+{
+    const Near *near = &around->near;
+    const int64_t *levels = near->levels + around->reach;
+    const uint64_t count = (uint64_t)(near->edges[levels[1]] - near->edges[levels[0]]);
     if (around->blocked && around->blocked[word])
-        return -1;
+        return 0;
     list_near(around);
     if ((uint64_t)level_of(around, word) <= (uint64_t)around->reach)
-        return -1;
-    return one_of(bits * (uint64_t)count, touches(around, word, around->reach)) == 0 ? word : -1;
+        return 0;
+    return one_of(bits * count, touches(around, word, around->reach)) == 0;
 }
 
 /* How many hops away a guess may be by its aim. */
@@ -99,7 +109,8 @@ static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int
         put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
         return noted;
     }
-    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words), UNTOLD, 0};
+    const int32_t word = (int32_t)one_of(bits, around->graph->words);
+    tries[noted] = (Try){.draw = draw, .lane = lane, .aim = aim, .bits = bits, .is_guess = !place, .word = word, .is_taken = UNTOLD};
     return noted + 1;
 }
 
@@ -109,33 +120,41 @@ static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
     int64_t left = 0;
     /* What is looked at lies anywhere in memory. */
     for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0) {
-            __builtin_prefetch(around->graph->indptr + tries[one].guess);
+        if (!tries[one].is_guess) {
+            settle(around);
+            tries[one].edge = edge_out(around, tries[one].bits);
+            __builtin_prefetch(around->graph->indices + tries[one].edge);
+        } else {
+            __builtin_prefetch(around->graph->indptr + tries[one].word);
             if (around->row)
-                __builtin_prefetch(around->row + PLANES * (tries[one].guess >> 6));
+                __builtin_prefetch(around->row + PLANES * (tries[one].word >> 6));
             else if (around->afar)
-                __builtin_prefetch(around->afar + AFAR * (int64_t)tries[one].guess);
+                __builtin_prefetch(around->afar + AFAR * (int64_t)tries[one].word);
         }
-    for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0) {
-            tries[one].most = most_of(around, tries[one].aim);
+    for (int64_t one = 0; one < noted; one++) {
+        Try *this = tries + one;
+        if (!this->is_guess)
+            this->word = around->graph->indices[this->edge];
+        else {
+            this->most = most_of(around, this->aim);
             if (around->row)
-                tries[one].is_taken = by_row(around, tries[one].guess, tries[one].most);
-            else if (around->afar && is_far(around, tries[one].guess, tries[one].most))
-                tries[one].is_taken = 0;
-            if (tries[one].is_taken == UNTOLD)
-                fetch_edges(around->graph, tries[one].guess);
+                this->is_taken = by_row(around, this->word, this->most);
+            else if (around->afar && is_far(around, this->word, this->most))
+                this->is_taken = 0;
         }
+        if (this->is_taken == UNTOLD)
+            fetch_edges(around->graph, this->word);
+    }
     for (int64_t one = 0; one < noted; one++) {
         const Try this = tries[one];
         int64_t word = -1;
         if (this.is_taken == UNTOLD)
             settle(around);
-        if (this.guess < 0)
-            word = step_out(around, this.bits);
-        else if (this.is_taken && !(around->blocked && around->blocked[this.guess]) &&
-                 (this.is_taken == 1 || is_beyond(around, this.guess, this.most)))
-            word = this.guess;
+        if (!this.is_guess)
+            word = steps_to(around, this.word, this.bits) ? this.word : -1;
+        else if (this.is_taken && !(around->blocked && around->blocked[this.word]) &&
+                 (this.is_taken == 1 || is_beyond(around, this.word, this.most)))
+            word = this.word;
         if (word >= 0)
             put_out(out, this.draw, word);
         else
@@ -190,7 +209,7 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
 }
 
 /* Fetch what is kept of the sources to come. */
-static inline void foresee_sources(const Around *around, const int64_t *sources, int64_t left)
+static inline void foresee_sources(const Around *around, const int64_t *sources, const int64_t *starts, int64_t left)
 {
     if (left > 2 * AHEAD) {
         __builtin_prefetch(around->graph->indptr + sources[2 * AHEAD]);
@@ -203,7 +222,8 @@ static inline void foresee_sources(const Around *around, const int64_t *sources,
         fetch_edges(around->graph, (int32_t)sources[AHEAD]);
     if (left > AHEAD && around->kept) {
         int64_t place = around->kept->entries[(int64_t)ENTRIES * sources[AHEAD] + NEAR];
-        for (int64_t line = 0; place > 0 && line < 4; line++)
+        const int64_t lines = starts[AHEAD + 1] - starts[AHEAD] > 4 ? ALL_LINES : 4; /* few draws look at few of them */
+        for (int64_t line = 0; place > 0 && line < lines; line++)
             __builtin_prefetch(around->kept->room + place + 8 * line);
     }
 }
@@ -224,7 +244,7 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
             return 0;
         if (draw == end)
             continue;
-        foresee_sources(around, sources + source, count - source);
+        foresee_sources(around, sources + source, starts + source, count - source);
         /* What a draw with a key of its own becomes does not depend on others. */
         const int64_t draws = stream->one_key ? end - draw : 1;
         begin_source(around, (int32_t)sources[source], draws);
