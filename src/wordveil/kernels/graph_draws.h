@@ -8,6 +8,8 @@
 #define LARGER 4   /* times as many words are listed after so many attempts in vain: as in hops.py */
 #define PATIENCE 4 /* blocks, after the first attempt; then four times as many, and so on */
 #define ALL_LINES 28 /* of memory, about, that have what is kept of a word */
+#define MANY 6            /* draws of a word: they look at nearly all lines of its row, */
+#define LARGEST_ROW 2048  /* which are fetched together, if it has no more numbers of 64 bits */
 #define SEVERAL (TOGETHER * QUARTERS)
 
 /* An attempt that does not end in a word that is listed. */
@@ -217,6 +219,12 @@ static inline void foresee_sources(const Around *around, const int64_t *sources,
             __builtin_prefetch(around->nearby.counts + 2 * around->nearby.levels * sources[2 * AHEAD]);
         if (around->kept)
             __builtin_prefetch(around->kept->entries + (int64_t)ENTRIES * sources[2 * AHEAD]);
+    }
+    /* Many draws look at nearly all of a row, in no order. */
+    if (left > 1 && around->kept && starts[2] - starts[1] > MANY) {
+        const int64_t place = around->kept->entries[(int64_t)ENTRIES * sources[1] + ROW], size = row_size(around->graph);
+        for (int64_t line = 0; place && size <= LARGEST_ROW && line < size; line += 8)
+            __builtin_prefetch(around->kept->room + place + line);
     }
     if (left > AHEAD && around->nearby.counts)
         fetch_edges(around->graph, (int32_t)sources[AHEAD]);
