@@ -80,7 +80,7 @@ def test_draws_on_a_large_graph_follow_the_law_with_a_compiler_and_without(
         counts = np.bincount(drawn[column::3], minlength=WORDS)
         assert not counts[expected == 0].any()
         many = expected > 10
-        observed, wanted = np.append(counts[many], counts[~many].sum()), np.append(expected[many], expected[~many].sum())
+        observed, wanted = (np.append(one[many], one[~many].sum()) for one in (counts, expected))
         assert chisquare(observed, wanted * observed.sum() / wanted.sum()).pvalue > ALPHA
     monkeypatch.setenv("WORDVEIL_KERNELS", "off")
     again = Graph(graph, epsilon)

@@ -3,6 +3,7 @@
 #include "around.h"
 #include "hop_rows.h"
 #include "hop_tests.h"
+#include "nearby.h"
 #include "random_bits.h"
 
 #define LARGER 4   /* times as many words are listed after so many attempts in vain: as in hops.py */
@@ -387,33 +388,6 @@ static PyObject *keep_rows(PyObject *self, PyObject *args)
         done = find_and_keep(&graph, sources, count, &kept);
         Py_END_ALLOW_THREADS;
         result = answer(done);
-    }
-    let_go(&buffers);
-    return result;
-}
-
-/* Count the words near each word, and their edges. */
-static PyObject *near_counts(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *graph_of, *out_of;
-    long long first, count, levels;
-    if (!PyArg_ParseTuple(args, "OLLLO", &graph_of, &first, &count, &levels, &out_of))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    Graph graph;
-    uint16_t *out;
-    PyObject *result = NULL;
-    if (read_graph(&buffers, graph_of, &graph) && (out = memory(&buffers, out_of, product(count, product(2, levels)), 2, 1))) {
-        if (first < 0 || count > graph.words || first > graph.words - count)
-            PyErr_SetString(PyExc_IndexError, "there is no such word");
-        else {
-            int done;
-            Py_BEGIN_ALLOW_THREADS;
-            done = count_near(&graph, first, count, levels, out);
-            Py_END_ALLOW_THREADS;
-            result = answer(done);
-        }
     }
     let_go(&buffers);
     return result;

@@ -84,7 +84,7 @@ class Falls:
         out = np.empty((len(ids), self.blocks), dtype=np.float32)
         native = compiled()
         if native:
-            native.block_sums(kind(), self.native_form, ids, reach, len(ids), out)
+            native.block_sums(kind(), self._native_form, ids, reach, len(ids), out)
             return out
         for part in blocks(len(ids), max(1, _ENTRIES // len(self.matrix))):
             weights = self._weights(straight_distances(self.matrix, self.squares, ids[part]), reach[part])
@@ -107,7 +107,7 @@ class Falls:
             raise ValueError("the table must be of float32, in one piece, and writable")
         native = compiled()
         if native:
-            native.block_table(kind(), self.native_form, begin, end, reach, out)
+            native.block_table(kind(), self._native_form, begin, end, reach, out)
             return
         words = np.arange(begin * _BLOCK, min(end * _BLOCK, len(self.matrix)))
         out[begin * _BLOCK : end * _BLOCK] = self.sums(words, np.full(len(words), reach, dtype=np.float32))
@@ -128,7 +128,7 @@ class Falls:
         native = compiled()
         if native:
             aims = plain(aims, np.float64)
-            native.pick(kind(), self.native_form, ids, of_block, reach, aims, len(ids), out)
+            native.pick(kind(), self._native_form, ids, of_block, reach, aims, len(ids), out)
             return out
         pair = of_block * len(self.matrix) + ids
         fresh = np.diff(pair, prepend=-1) != 0  # where another word or block begins
@@ -155,7 +155,7 @@ class Falls:
         return np.asarray(np.exp(distances, out=distances))
 
     @property
-    def native_form(self) -> tuple[Any, ...]:
+    def _native_form(self) -> tuple[Any, ...]:
         return (self.matrix, self.squares, self.prior, *self.matrix.shape, -self.rate / math.log(2.0))
 
     def _checked(self, ids: NDArray[np.integer[Any]], reach: Matrix) -> tuple[NDArray[np.int64], Matrix]:

@@ -1,7 +1,8 @@
 """Large graphs as draws see them: words that are near one another lie near in memory.
 
-On a million words, nearly every step along an edge waits for memory. So draws on a large graph number its words anew, in
-the order in which a search meets them. The law is that of the graph; which random word a seed gives depends on the order.
+On a million words, nearly every step along an edge waits for memory. So draws on a large graph number its words anew,
+in the order in which a search meets them. The law is that of the graph; which random word a seed gives depends on the
+order.
 """
 
 from __future__ import annotations
