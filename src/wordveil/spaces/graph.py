@@ -245,7 +245,7 @@ class GraphSpace(HopSpace):
         return np.asarray(self._sizes[ids], dtype=np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        left = {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding"}}
+        left = {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding", "laid"}}
         return {**left, "_rows": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
