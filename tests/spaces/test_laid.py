@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,14 @@ def test_words_that_come_once_are_drawn_as_without_surroundings_and_by_the_law(k
     stated = 40 * law.sum(axis=0)
     many = stated > 20
     assert chi2.sf((np.square(found - stated)[many] / stated[many]).sum(), many.sum()) > ALPHA
+
+
+def test_a_graph_that_was_sent_to_another_process_draws_the_same(graph: GraphSpace) -> None:
+    ids, made = np.arange(WORDS), Graph(graph, 2.0)
+    drawn = made.draw(ids, Entropy(3))
+    sent = pickle.dumps(made)
+    assert len(sent) < len(pickle.dumps(graph)) + 10_000  # what is laid out is made again, or found in the cache
+    assert np.array_equal(pickle.loads(sent).draw(ids, Entropy(3)), drawn)  # noqa: S301 - it was made here
 
 
 @pytest.mark.skipif(compiled() is None, reason="only compiled code keeps anything")

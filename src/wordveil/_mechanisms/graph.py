@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,6 +213,10 @@ class Graph(ExponentialMechanism[GraphSpace]):
             found = laid.search.draw(batch.words, batch.starts, self._weights, keys, self._are_blocked)
             drawn[batch.places] = found
         return drawn if laid.order is None else laid.order[drawn]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # they are made again from what the graph lays out, which is left behind as well
+        return {name: value for name, value in vars(self).items() if name != "_draws"}
 
     @cached_property
     def _draws(self) -> HopDraws:
