@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,7 +22,7 @@ from scipy.stats import binomtest, chi2
 from tests.conftest import ALPHA, make_space, names
 from wordveil.errors import OptionError, SpaceError
 from wordveil.kernels import compiled
-from wordveil.kernels.hop_draws import HopDraws
+from wordveil.kernels.hop_draws import HopDraws, look_around
 from wordveil.spaces import EuclideanSpace, GraphSpace, Vocabulary
 from wordveil.spaces.hops import HopSearch
 
@@ -200,9 +201,10 @@ def test_compiled_draws_are_those_of_numpy_on_any_graph(
     native = compiled()
     assert native is not None
     # What was listed for the draws before is used again, until there is no room for more.
-    for remembered in (0, 1 << 12, 1 << 20):
-        rows, law = (sparse.indptr, sparse.indices, words, sparse.nnz), (weights, is_blocked)
-        draws = HopDraws(rows, *law, remembered=remembered)
+    rows, law = (sparse.indptr, sparse.indices, words, sparse.nnz), (weights, is_blocked)
+    found = look_around(rows, native)
+    for remembered, around in product((0, 1 << 12, 1 << 20), (None, found)):
+        draws = HopDraws(rows, *law, around, remembered=remembered)
         again = [[draws.draw(native, sources, starts, keys) for keys in (one, each)] for _ in range(4)]
         assert all(np.array_equal(drawn[0], others) for others in again)
     assert is_blocked is None or not is_blocked[np.array(drawn)].any()
@@ -233,7 +235,7 @@ def test_many_draws_are_those_of_numpy_however_far_words_are_told(kind: str, mon
     monkeypatch.delenv("WORDVEIL_KERNELS")
 
     def draw_hops(*given: Any) -> None:
-        wanted.append(0 if given[-2] is None else int(given[-2].sum()))
+        wanted.append(0 if given[-4] is None else int(given[-4].sum()))
         native.draw_hops(*given)
 
     watched: Any = SimpleNamespace(
@@ -242,7 +244,7 @@ def test_many_draws_are_those_of_numpy_however_far_words_are_told(kind: str, mon
         all_hops=native.all_hops,
         keep_rows=native.keep_rows,
     )
-    rows = (*search._native_form[:2], words, int(search._native_form[0][-1]))
+    rows = (*search.native_form[:2], words, int(search.native_form[0][-1]))
     kept = []
     for remembered in (0, 1 << 18, 1 << 24):  # no room for what is found, for some of it, and for all
         draws = HopDraws(rows, weights, is_blocked, remembered=remembered)
@@ -284,20 +286,23 @@ def test_threads_that_draw_at_once_draw_what_they_would_alone() -> None:
 
 
 @pytest.mark.parametrize("kind", ["neighbours", "chain", "star"])
-def test_rows_have_the_hops_to_every_word(kind: str) -> None:
-    # Many sources at once, and few; words just reached that are few, and many; and more hops than a row can tell.
+@pytest.mark.parametrize("nearest", [0, 1, 2, 5])
+@pytest.mark.parametrize("several", [1, 300, 500])
+def test_rows_have_the_hops_to_every_word(kind: str, nearest: int, several: int) -> None:
+    # many sources at once, and few, and more hops than a row can tell
     words = 3000
     indptr, indices = _joined(kind, words)
     search, native = HopSearch(indptr, indices), compiled()
     assert native is not None
-    sources = np.random.default_rng(4).permutation(words)[:300]
-    draws = HopDraws((*search._native_form[:2], words, len(indices)), np.ones(words))
+    sources = np.random.default_rng(4).permutation(words)[:several]
+    draws = HopDraws((*search.native_form[:2], words, len(indices)), np.ones(words))
+    entries, room, _, used = draws._kept
+    used[1] = nearest
     native.keep_rows(draws._graph, sources, len(sources), draws._kept)
-    entries, room = draws._kept[:2]
-    rows = np.stack([room[place : place + 3 * (words // 64 + 1)] for place in entries[sources, 1].tolist()])
-    planes = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").reshape(len(sources), -1, 3, 64)
-    hops = sum(planes[:, :, plane].reshape(len(sources), -1)[:, :words].astype(int) << plane for plane in range(3))
-    assert np.array_equal(hops, np.clip(search.distances(sources) - 2, 0, 7))
+    rows = np.stack([room[place : place + 2 * (words // 64 + 1)] for place in entries[sources, 1].tolist()])
+    planes = np.unpackbits(rows.view(np.uint8), axis=1, bitorder="little").reshape(len(sources), -1, 2, 64)
+    hops = sum(planes[:, :, plane].reshape(len(sources), -1)[:, :words].astype(int) << plane for plane in range(2))
+    assert np.array_equal(hops, np.clip(search.distances(sources) - nearest, 0, 3))
 
 
 def test_threads_do_not_keep_the_same_rows_twice() -> None:

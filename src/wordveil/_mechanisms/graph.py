@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +186,7 @@ class Graph(ExponentialMechanism[GraphSpace]):
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
             native = compiled()
-            batch = Grouped(ids[part], len(self.space), native)
+            batch = self._grouped(ids[part], native)
             drawn[part] = self._draw_batch(batch, entropy.key(), native)
         return drawn
 
@@ -194,23 +195,33 @@ class Graph(ExponentialMechanism[GraphSpace]):
         drawn = np.empty(len(ids), dtype=np.int64)
         for part in blocks(len(ids), _TOKENS):
             native = compiled()
-            batch = Grouped(ids[part], len(self.space), native)
+            batch = self._grouped(ids[part], native)
             own = np.frombuffer(b"".join(seeds[part]), dtype="<u4").reshape(part.stop - part.start, -1)
             drawn[part] = self._draw_batch(batch, own[batch.places, :_KEY], native)
         return drawn
 
+    def _grouped(self, ids: Ids, native: ModuleType | None) -> Grouped:
+        places = self.space.laid.places
+        return Grouped(ids if places is None else places[ids], len(self.space), native)
+
     def _draw_batch(self, batch: Grouped, keys: NDArray[np.uint32], native: ModuleType | None) -> NDArray[np.int64]:
+        laid = self.space.laid
         if native is not None:
-            return self._draws.draw(native, batch.words, batch.starts, keys, batch.places)
-        drawn = np.empty(len(batch.places), dtype=np.int64)
-        found = self.space.search.draw(batch.words, batch.starts, self._weights, keys, self._are_blocked)
-        drawn[batch.places] = found
-        return drawn
+            drawn = self._draws.draw(native, batch.words, batch.starts, keys, batch.places)
+        else:
+            drawn = np.empty(len(batch.places), dtype=np.int64)
+            found = laid.search.draw(batch.words, batch.starts, self._weights, keys, self._are_blocked)
+            drawn[batch.places] = found
+        return drawn if laid.order is None else laid.order[drawn]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # they are made again from what the graph lays out, which is left behind as well
+        return {name: value for name, value in vars(self).items() if name != "_draws"}
 
     @cached_property
     def _draws(self) -> HopDraws:
-        indptr, indices = self.space.indptr, self.space.indices
-        return HopDraws((indptr, indices, len(self.space), len(indices)), self._weights, self._are_blocked)
+        laid = self.space.laid
+        return HopDraws(laid.search.native_form, self._weights, self._are_blocked, laid.around)
 
     @property
     def _weights(self) -> NDArray[np.float64]:
@@ -218,4 +229,6 @@ class Graph(ExponentialMechanism[GraphSpace]):
 
     @property
     def _are_blocked(self) -> NDArray[np.bool_] | None:
-        return self.is_blocked if len(self.blocked) else None
+        """By their places, as draws see the graph."""
+        order = self.space.laid.order
+        return None if not len(self.blocked) else self.is_blocked if order is None else self.is_blocked[order]

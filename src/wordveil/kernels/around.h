@@ -24,17 +24,28 @@ enum { NEAR, ROW, SPENT, ENTRIES };
 typedef struct {
     int64_t *entries; /* of each word: the places of what is near it and of its hops to every word, 0 for none, -1 for a */
     uint64_t *room;   /* word that came once; and edges that were looked at for its guesses */
-    int64_t size, *used; /* the first is not */
+    int64_t size, *used; /* the first is not; the next number is of the hops that rows do not tell apart */
 } Kept;
+
+/* How many words lie at each level, and how many edges begin there: of every word, up to where draws list words at first.
+   Then a word that is drawn once is drawn without a list, which takes far longer than a draw. A level without a word here is
+   one of which nothing is known. */
+typedef struct {
+    const uint16_t *counts; /* two for each level of each word, or NULL */
+    int64_t levels;
+} Nearby;
 
 typedef struct {
     const Graph *graph;
     const Kept *kept;        /* or NULL */
+    Nearby nearby;
     const uint8_t *blocked;  /* or NULL */
     const double *weights;   /* of one word at each number of hops */
     int64_t hops;            /* how many of them: more than there are between any two words */
     int64_t ball;            /* words that are listed at first */
     int32_t source;
+    int64_t draws;           /* of it */
+    const uint16_t *counts;  /* of it, for as long as nothing had to be listed, or NULL */
     Near near;               /* of it: what is kept, or what is listed */
     int64_t reach, steps;    /* up to which level words are drawn from a list; and, if 1, those a step farther by edges */
     double *sums;            /* of the weights of guesses, edges that lead out, and levels, the farthest first */
@@ -223,27 +234,38 @@ static int64_t allowed_at(Around *around, int64_t level)
     return around->near.allowed_levels[level + 1] - around->near.allowed_levels[level];
 }
 
+/* How many words of a level may be drawn, in the order of `edges`: those of which only the number is known, or that are listed. */
+static inline int64_t number_at(Around *around, int64_t level)
+{
+    return around->counts ? around->counts[2 * level] : allowed_at(around, level);
+}
+
 /* Decide how far words are listed for so many draws, and cumulate the weights: until the ball is large or, at first,
-   until guesses are rare (later it may be that all words near are blocked); then as long as a level earns what it takes. */
-static void reach_to(Around *around, int64_t ball, int64_t draws)
+   until guesses are rare (later it may be that all words near are blocked); then as long as a level earns what it takes.
+   Returns 0 where that takes a list, and there is none yet. */
+static int reach_to(Around *around, int64_t ball, int64_t draws)
 {
     const double words = (double)around->graph->words, *weights = around->weights;
-    int64_t reach = 0, steps, place;
+    const uint16_t *counts = around->counts;
+    int64_t reach = 0, within = 0, steps, place;
     double near = 0.0, out, guessed;
     for (;; reach++) {
-        near += (double)allowed_at(around, reach) * weights[reach];
-        const int64_t *levels = around->near.levels;
+        if (counts && (reach == around->nearby.levels || !counts[2 * reach]))
+            return 0;
+        near += (double)number_at(around, reach) * weights[reach];
+        const int64_t before = within;
+        within = counts ? before + counts[2 * reach] : around->near.levels[reach + 1];
         out = guessed = 0.0;
         steps = 0;
         /* Nothing is farther than the weights reach, on a graph that is connected. */
-        if (levels[reach + 1] >= around->graph->words || reach + 1 >= around->hops || levels[reach + 1] == levels[reach])
+        if (within >= around->graph->words || reach + 1 >= around->hops || within == before)
             break;
-        const double edges = (double)edges_of(around, reach), next = words * weights[reach + 1];
+        const double edges = (double)(counts ? counts[2 * reach + 1] : edges_of(around, reach)), next = words * weights[reach + 1];
         const double beyond = reach + 2 < around->hops ? words * weights[reach + 2] : 0.0;
         steps = edges * weights[reach + 1] + beyond < next;
         out = steps ? edges * weights[reach + 1] : 0.0;
         guessed = steps ? beyond : next;
-        if (levels[reach + 1] < ball && !(ball == around->ball && guessed * RARE <= near + out))
+        if (within < ball && !(ball == around->ball && guessed * RARE <= near + out))
             continue;
         if (!((double)draws * EARNS * (out + guessed) > edges * (near + out + guessed)))
             break;
@@ -253,9 +275,10 @@ static void reach_to(Around *around, int64_t ball, int64_t draws)
     around->sums[0] = guessed;
     around->sums[1] = guessed + out;
     for (place = 2; reach >= 0; reach--, place++)
-        around->sums[place] = around->sums[place - 1] + (double)allowed_at(around, reach) * weights[reach];
+        around->sums[place] = around->sums[place - 1] + (double)number_at(around, reach) * weights[reach];
     for (; place < SUMS; place++)
         around->sums[place] = INFINITY;
+    return 1;
 }
 
 /* So many bytes to keep something in, in a place of its own; NULL where no more is kept. */
@@ -317,26 +340,66 @@ static void keep_near(Around *around)
     publish(around, NEAR, place);
 }
 
-/* Begin with a source: with what is kept of it, and with what is listed now. */
+/* Keep what is listed, unless the word comes for the first time, and once: such words are many. */
+static void keep_or_note(Around *around)
+{
+    if (around->kept && (around->draws > 1 || kept_at(around, NEAR)))
+        keep_near(around);
+    else if (around->kept)
+        note_once(around);
+}
+
+/* From now on there are lists, and not only counts. */
+static void settle(Around *around)
+{
+    if (!around->counts)
+        return;
+    around->counts = NULL;
+    if (!around->is_listed)
+        begin_around(around);
+    take_own(around);
+    (void)allowed_at(around, around->reach);
+    (void)edges_of(around, around->reach);
+    keep_or_note(around);
+}
+
+/* List no more than a level takes, for a word that comes for the first time, and once. Returns 0 for others. */
+static int lists_for_once(Around *around, int64_t level)
+{
+    if (!around->counts || around->draws > 1 || (around->kept && kept_at(around, NEAR)))
+        return 0;
+    if (around->kept)
+        note_once(around);
+    if (!around->is_listed)
+        begin_around(around);
+    while (around->radius < level)
+        grow_around(around);
+    return 1;
+}
+
+/* Begin with a source: with what is kept of it, with how many words are known to be near, or with what is listed now. */
 static void begin_source(Around *around, int32_t source, int64_t draws)
 {
     around->source = source;
+    around->draws = draws;
     around->is_listed = 0;
     memset(around->entry, 0, sizeof around->entry);
-    const int64_t near = kept_at(around, NEAR);
+    const int64_t near = kept_at(around, NEAR), row = kept_at(around, ROW);
+    around->row = row ? around->kept->room + row : NULL;
+    around->counts = NULL;
     if (near > 0)
         memcpy(&around->near, around->kept->room + near, sizeof around->near);
-    else {
+    else if (around->nearby.counts) {
+        around->counts = around->nearby.counts + 2 * around->nearby.levels * source;
+        if (reach_to(around, around->ball, draws))
+            return;
+        around->counts = NULL;
+    }
+    if (near <= 0) {
         begin_around(around);
         take_own(around);
     }
-    reach_to(around, around->ball, draws);
-    if (around->kept && is_own(around)) {
-        if (draws > 1 || near) /* words that come once are many */
-            keep_near(around);
-        else
-            note_once(around);
-    }
-    const int64_t row = kept_at(around, ROW);
-    around->row = row ? around->kept->room + row : NULL;
+    (void)reach_to(around, around->ball, draws);
+    if (is_own(around))
+        keep_or_note(around);
 }

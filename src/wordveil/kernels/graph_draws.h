@@ -3,10 +3,14 @@
 #include "around.h"
 #include "hop_rows.h"
 #include "hop_tests.h"
+#include "nearby.h"
 #include "random_bits.h"
 
 #define LARGER 4   /* times as many words are listed after so many attempts in vain: as in hops.py */
 #define PATIENCE 4 /* blocks, after the first attempt; then four times as many, and so on */
+#define ALL_LINES 28 /* of memory, about, that have what is kept of a word */
+#define MANY 6            /* draws of a word: they look at nearly all lines of its row, */
+#define LARGEST_ROW 2048  /* which are fetched together, if it has no more numbers of 64 bits */
 #define SEVERAL (TOGETHER * QUARTERS)
 
 /* An attempt that does not end in a word that is listed. */
@@ -14,8 +18,11 @@ typedef struct {
     int64_t draw, lane;
     double aim;
     uint64_t bits;
-    int32_t guess; /* or -1 where it is about an edge */
-    int is_far;    /* whether it is known that the guess is too far */
+    int is_guess;  /* and not the end of an edge */
+    int32_t word;
+    int64_t edge;
+    int is_taken;  /* whether the guess is where it may be, or UNTOLD */
+    int64_t most;  /* hops that a guess may be away */
 } Try;
 
 /* Where words go: those of draws that follow one another have places of their own. */
@@ -29,14 +36,12 @@ static inline void put_out(const Out *out, int64_t draw, int64_t word)
     out->words[out->places ? out->places[draw] : draw] = word;
 }
 
-/* A word one hop beyond the reach, by an edge that leads there: each has as many as it has neighbours within, and is taken
-   for one of them. Or -1. */
-static int64_t step_out(Around *around, uint64_t bits)
+/* The place of an edge that begins at the reach, one of all of them. */
+static int64_t edge_out(const Around *around, uint64_t bits)
 {
-    const Graph *graph = around->graph;
     const Near *near = &around->near;
     int64_t low = near->levels[around->reach], high = near->levels[around->reach + 1] - 1;
-    const int64_t first = near->edges[low], count = near->edges[high + 1] - first, edge = first + one_of(bits, count);
+    const int64_t first = near->edges[low], edge = first + one_of(bits, near->edges[high + 1] - first);
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (near->edges[middle + 1] > edge)
@@ -44,13 +49,22 @@ static int64_t step_out(Around *around, uint64_t bits)
         else
             low = middle + 1;
     }
-    const int32_t word = graph->indices[graph->indptr[near->queue[low]] + (edge - near->edges[low])];
+    return around->graph->indptr[near->queue[low]] + (edge - near->edges[low]);
+}
+
+/* Whether a word is drawn to which an edge leads that begins at the reach: it lies beyond, and this is the one of the edges
+   that lead there, as many as it has neighbours within, for which it is taken. */
+static int steps_to(Around *around, int32_t word, uint64_t bits)
+{
+    const Near *near = &around->near;
+    const int64_t *levels = near->levels + around->reach;
+    const uint64_t count = (uint64_t)(near->edges[levels[1]] - near->edges[levels[0]]);
     if (around->blocked && around->blocked[word])
-        return -1;
+        return 0;
     list_near(around);
     if ((uint64_t)level_of(around, word) <= (uint64_t)around->reach)
-        return -1;
-    return one_of(bits * (uint64_t)count, touches(around, word, around->reach)) == 0 ? word : -1;
+        return 0;
+    return one_of(bits * count, touches(around, word, around->reach)) == 0;
 }
 
 /* How many hops away a guess may be by its aim. */
@@ -61,14 +75,6 @@ static inline int64_t most_of(const Around *around, double aim)
     while (most + 1 < around->hops && words * around->weights[most + 1] > aim)
         most++;
     return most;
-}
-
-/* A guess, if it may be drawn and lies where its aim has it; or -1. */
-static int64_t take_guess(Around *around, int32_t guess, double aim)
-{
-    if (around->blocked && around->blocked[guess])
-        return -1;
-    return is_beyond(around, guess, most_of(around, aim)) ? guess : -1;
 }
 
 /* What an attempt is about: guesses (0), edges that lead out (1), or a level, the farthest first. */
@@ -85,17 +91,29 @@ static inline int64_t place_of(const Around *around, double aim)
 }
 
 /* Make an attempt: put its word out if it is listed, else note what is to be tried. Returns how many are noted then. */
-static inline int64_t attempt(const Around *around, double uniform, uint64_t bits, int64_t draw, int64_t lane, const Out *out,
+static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int64_t draw, int64_t lane, const Out *out,
                               Try *tries, int64_t noted)
 {
     const double aim = uniform * around->sums[around->reach + 2];
     const int64_t place = place_of(around, aim);
     if (place > 1) {
-        const int64_t *levels = around->near.allowed_levels + (around->reach + 2 - place);
+        const int64_t level = around->reach + 2 - place, *levels;
+        const int32_t source = around->source, *edges = around->graph->indices + around->graph->indptr[source];
+        if (around->counts && (!level || (level == 1 && around->counts[2] == around->counts[1]))) {
+            put_out(out, draw, level ? edges[one_of(bits, around->counts[2])] : source);
+            return noted;
+        }
+        if (lists_for_once(around, level)) {
+            put_out(out, draw, around->queue[around->levels[level] + one_of(bits, around->counts[2 * level])]);
+            return noted;
+        }
+        settle(around);
+        levels = around->near.allowed_levels + level;
         put_out(out, draw, around->near.allowed[levels[0] + one_of(bits, levels[1] - levels[0])]);
         return noted;
     }
-    tries[noted] = (Try){draw, lane, aim, bits, place ? -1 : (int32_t)one_of(bits, around->graph->words), 0};
+    const int32_t word = (int32_t)one_of(bits, around->graph->words);
+    tries[noted] = (Try){.draw = draw, .lane = lane, .aim = aim, .bits = bits, .is_guess = !place, .word = word, .is_taken = UNTOLD};
     return noted + 1;
 }
 
@@ -105,21 +123,41 @@ static int64_t finish(Around *around, Try *tries, int64_t noted, const Out *out)
     int64_t left = 0;
     /* What is looked at lies anywhere in memory. */
     for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0) {
-            __builtin_prefetch(around->row ? (const void *)(around->row + PLANES * (tries[one].guess >> 6))
-                                           : (const void *)(around->graph->indptr + tries[one].guess));
-            if (around->afar && !around->row)
-                __builtin_prefetch(around->afar + AFAR * (int64_t)tries[one].guess);
-        }
-    for (int64_t one = 0; one < noted; one++)
-        if (tries[one].guess >= 0 && !around->row) {
-            tries[one].is_far = around->afar && is_far(around, tries[one].guess, most_of(around, tries[one].aim));
-            if (!tries[one].is_far)
-                fetch_edges(around->graph, tries[one].guess);
+        if (!tries[one].is_guess) {
+            settle(around);
+            tries[one].edge = edge_out(around, tries[one].bits);
+            __builtin_prefetch(around->graph->indices + tries[one].edge);
+        } else {
+            __builtin_prefetch(around->graph->indptr + tries[one].word);
+            if (around->row)
+                __builtin_prefetch(around->row + PLANES * (tries[one].word >> 6));
+            else if (around->afar)
+                __builtin_prefetch(around->afar + AFAR * (int64_t)tries[one].word);
         }
     for (int64_t one = 0; one < noted; one++) {
+        Try *this = tries + one;
+        if (!this->is_guess)
+            this->word = around->graph->indices[this->edge];
+        else {
+            this->most = most_of(around, this->aim);
+            if (around->row)
+                this->is_taken = by_row(around, this->word, this->most);
+            else if (around->afar && is_far(around, this->word, this->most))
+                this->is_taken = 0;
+        }
+        if (this->is_taken == UNTOLD)
+            fetch_edges(around->graph, this->word);
+    }
+    for (int64_t one = 0; one < noted; one++) {
         const Try this = tries[one];
-        const int64_t word = this.is_far ? -1 : this.guess < 0 ? step_out(around, this.bits) : take_guess(around, this.guess, this.aim);
+        int64_t word = -1;
+        if (this.is_taken == UNTOLD)
+            settle(around);
+        if (!this.is_guess)
+            word = steps_to(around, this.word, this.bits) ? this.word : -1;
+        else if (this.is_taken && !(around->blocked && around->blocked[this.word]) &&
+                 (this.is_taken == 1 || is_beyond(around, this.word, this.most)))
+            word = this.word;
         if (word >= 0)
             put_out(out, this.draw, word);
         else
@@ -140,7 +178,8 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
         int64_t still = 0;
         if (counter > patience && (ball == around->ball || ball < around->graph->words)) {
             patience *= LARGER;
-            reach_to(around, ball *= LARGER, draws);
+            settle(around);
+            (void)reach_to(around, ball *= LARGER, draws);
             if (!(around->sums[around->reach + 2] > 0.0))
                 return 0;
         }
@@ -173,15 +212,27 @@ static int try_again(Around *around, const Stream *stream, const Out *out, int64
 }
 
 /* Fetch what is kept of the sources to come. */
-static inline void foresee_sources(const Around *around, const int64_t *sources, int64_t left)
+static inline void foresee_sources(const Around *around, const int64_t *sources, const int64_t *starts, int64_t left)
 {
-    if (!around->kept)
-        return;
-    if (left > 2 * AHEAD)
-        __builtin_prefetch(around->kept->entries + (int64_t)ENTRIES * sources[2 * AHEAD]);
-    if (left > AHEAD) {
+    if (left > 2 * AHEAD) {
+        __builtin_prefetch(around->graph->indptr + sources[2 * AHEAD]);
+        if (around->nearby.counts)
+            __builtin_prefetch(around->nearby.counts + 2 * around->nearby.levels * sources[2 * AHEAD]);
+        if (around->kept)
+            __builtin_prefetch(around->kept->entries + (int64_t)ENTRIES * sources[2 * AHEAD]);
+    }
+    /* Many draws look at nearly all of a row, in no order. */
+    if (left > 1 && around->kept && starts[2] - starts[1] > MANY) {
+        const int64_t place = around->kept->entries[(int64_t)ENTRIES * sources[1] + ROW], size = row_size(around->graph);
+        for (int64_t line = 0; place && size <= LARGEST_ROW && line < size; line += 8)
+            __builtin_prefetch(around->kept->room + place + line);
+    }
+    if (left > AHEAD && around->nearby.counts)
+        fetch_edges(around->graph, (int32_t)sources[AHEAD]);
+    if (left > AHEAD && around->kept) {
         int64_t place = around->kept->entries[(int64_t)ENTRIES * sources[AHEAD] + NEAR];
-        for (int64_t line = 0; place > 0 && line < 4; line++)
+        const int64_t lines = starts[AHEAD + 1] - starts[AHEAD] > 4 ? ALL_LINES : 4; /* few draws look at few of them */
+        for (int64_t line = 0; place > 0 && line < lines; line++)
             __builtin_prefetch(around->kept->room + place + 8 * line);
     }
 }
@@ -198,11 +249,11 @@ static int draw_all(Around *around, const Stream *stream, const int64_t *sources
         const int64_t end = starts[source + 1];
         int64_t draw = starts[source], left = 0;
         const uint64_t *row = NULL;
-        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, sources, source, count)))
+        if (window->wants && window->wants[source] && !(row = next_row(window, around->graph, nearest_of(around->kept), sources, source, count)))
             return 0;
         if (draw == end)
             continue;
-        foresee_sources(around, sources + source, count - source);
+        foresee_sources(around, sources + source, starts + source, count - source);
         /* What a draw with a key of its own becomes does not depend on others. */
         const int64_t draws = stream->one_key ? end - draw : 1;
         begin_source(around, (int32_t)sources[source], draws);
@@ -262,7 +313,7 @@ static int64_t lay_out(uint64_t *begin, int64_t words)
    call: to begin with new memory each time takes longer than many draws. */
 static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *blocked, const double *weights,
                        int64_t hops, Stream *stream, const int64_t *sources, int64_t count,
-                       const int64_t *starts, const uint8_t *wants, const uint8_t *afar, const Out *out, uint64_t *scratch)
+                       const int64_t *starts, const uint8_t *wants, const uint8_t *afar, const Nearby *nearby, const Out *out, uint64_t *scratch)
 {
     Window window = {.wants = wants};
     const int64_t size = lay_out(NULL, graph->words);
@@ -280,6 +331,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
         around->blocked = blocked;
         around->weights = weights;
         around->afar = afar;
+        around->nearby = blocked ? (Nearby){NULL, 0} : *nearby; /* there, who may be drawn counts */
         around->hops = hops;
         around->ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
         done = draw_all(around, stream, sources, count, starts, waiting, &window, out);
@@ -287,7 +339,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
     if (!scratch)
         free(begin);
     free(waiting);
-    free(window.memory);
+    let_searches_go(graph, window.lanes, window.memory);
     return done;
 }
 
@@ -313,7 +365,7 @@ static int read_kept(Buffers *buffers, PyObject *tuple, const Graph *graph, Kept
         return 0;
     kept->size = size;
     return (kept->entries = memory(buffers, entries, product(graph->words, ENTRIES), 8, 1)) &&
-           (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 1, 8, 1));
+           (kept->room = memory(buffers, room, size, 8, 1)) && (kept->used = memory(buffers, used, 2, 8, 1));
 }
 
 /* Find the hops from some words to every word, and keep them. */
@@ -400,14 +452,15 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
 {
     (void)self;
     PyObject *graph_of, *blocked_of, *weights_of, *sources_of, *starts_of, *keys_of, *out_of;
-    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None, *wants_of = Py_None, *afar_of = Py_None;
+    PyObject *kept_of = Py_None, *scratch_of = Py_None, *places_of = Py_None, *wants_of = Py_None, *afar_of = Py_None, *nearby_of = Py_None;
     uint64_t *scratch = NULL;
-    long long hops, count, draws, whole = 0;
+    long long hops, count, draws, whole = 0, levels = 0;
+    Nearby nearby = {NULL, 0};
     unsigned long long first;
     Stream stream;
-    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOLOO", &graph_of, &blocked_of, &weights_of, &hops, &sources_of,
+    if (!PyArg_ParseTuple(args, "OOOLOLOOpKLO|OOOLOOOL", &graph_of, &blocked_of, &weights_of, &hops, &sources_of,
                           &count, &starts_of, &keys_of, &stream.one_key, &first, &draws, &out_of, &kept_of,
-                          &scratch_of, &places_of, &whole, &wants_of, &afar_of))
+                          &scratch_of, &places_of, &whole, &wants_of, &afar_of, &nearby_of, &levels))
         return NULL;
     stream.first = first;
     Buffers buffers = {.count = 0};
@@ -424,6 +477,7 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (blocked_of == Py_None || (blocked = memory(&buffers, blocked_of, graph.words, 1, 0))) &&
              (weights = memory(&buffers, weights_of, hops, 8, 0)) &&
              (afar_of == Py_None || (afar = memory(&buffers, afar_of, product(graph.words, AFAR), 1, 0))) &&
+             (nearby_of == Py_None || (nearby.counts = memory(&buffers, nearby_of, levels > 1 ? product(graph.words, 2 * levels) : -1, 2, 0))) &&
              (wants_of == Py_None || (wants = memory(&buffers, wants_of, count, 1, 0))) &&
              (sources = memory(&buffers, sources_of, count, 8, 0)) &&
              (starts = memory(&buffers, starts_of, count + 1, 8, 0)) &&
@@ -436,9 +490,10 @@ static PyObject *draw_hops(PyObject *self, PyObject *args)
              (scratch_of == Py_None ||
               (scratch = memory(&buffers, scratch_of, lay_out(NULL, graph.words), 8, 1)))) {
         int done;
+        nearby.levels = levels;
         Py_BEGIN_ALLOW_THREADS;
         done = draw_around(&graph, kept.room ? &kept : NULL, blocked, weights, hops, &stream, sources, count, starts,
-                           wants, afar, &out, scratch);
+                           kept.room ? wants : NULL, afar, &nearby, &out, scratch);
         Py_END_ALLOW_THREADS;
         if (done < 0)
             PyErr_SetString(PyExc_ValueError, "every word of the graph is blocked");

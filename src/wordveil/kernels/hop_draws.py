@@ -9,27 +9,29 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wordveil.kernels.native import plain
-from wordveil.parallel import renew_after_fork, run, shares
+from wordveil.parallel import blocks, renew_after_fork, run, shares
 
-__all__ = ["Grouped", "HopDraws"]
+__all__ = ["Grouped", "HopDraws", "Surroundings", "look_around"]
 
 _REMEMBERED = 160 << 20  # bytes, taken as they are needed
 _ENTRIES, _ROW, _SPENT = 3, 1, 2  # of a word, as in around.h
 _FOR_ROWS = 0.6  # of what is remembered, at most
-_PLANES, _LANE, _HELD_EACH, _HELD = 3, 64, 48, 200 << 20  # as in hop_rows.h
-_AFAR = 8  # as in hop_tests.h
+_PLANES, _LANE, _HELD_EACH, _HELD = 2, 64, 40, 200 << 20  # as in hop_rows.h
+_AFAR = 32  # as in hop_tests.h
 _WIDE = 32  # hops between words, about, from which on they differ much as seen from afar
 _AFAR_EARNS = 4  # times as many edges as they take to see are looked at for guesses before words are seen from afar
 # What it must spare to find rows together, in passes over all edges. A large graph fits into no cache, nor do its rows:
 # and at a price of 24 they took more than they spared (GloVe, 400,000 words, a million draws).
-_PASSES, _PASSES_IF_LARGE, _LARGE = 8, 400, 100_000
+_PASSES, _PASSES_IF_LARGE, _LARGE = 5, 400, 100_000
 _TRIED = 1 << 12  # draws that show what guesses take
+_LOOKED_AT, _SHARE_TOLD = 4, 3  # from so many words it is seen how far words lie; rows tell a third of all apart
+_LEVELS, _COUNTED = 5, 1 << 16  # that are counted around words, and words for each thread
 _WORTH_A_THREAD = 1 << 14  # draws
 _SPARSE = 32  # times as many words as places of them: to sort these is quicker than to count all words
 
@@ -65,6 +67,45 @@ class Grouped:
         self.words, self.starts = words[:count], starts[: count + 1]
 
 
+class Surroundings(NamedTuple):
+    """What draws ask of each word, found once for a graph: it spares them a search. They rely on it."""
+
+    #: How many words lie at each of a few levels around it, and how many edges begin there; 0 if that is not known. The
+    #: levels are those that draws list at first.
+    counts: NDArray[np.uint16]
+    #: The hops to a few words that lie far from one another, where words may; more than 255 count as 255.
+    afar: NDArray[np.uint8]
+
+
+def look_around(graph: tuple[Any, ...], native: ModuleType) -> Surroundings:
+    """Find the surroundings of every word."""
+    words, levels = graph[2], _LEVELS
+    counts = np.empty((words, levels, 2), dtype=np.uint16)
+
+    def count(part: slice) -> None:
+        native.near_counts(graph, part.start, part.stop - part.start, levels, counts[part])
+
+    run(count, blocks(words, _COUNTED), uses_blas=False)
+    afar = _seen_from_afar(graph, native)
+    return Surroundings(counts, afar)
+
+
+def _seen_from_afar(graph: tuple[Any, ...], native: ModuleType) -> NDArray[np.uint8]:
+    words, row = graph[2], np.empty((1, graph[2]), dtype=np.int16)
+    seen, nearest, place = np.empty((words, _AFAR), dtype=np.uint8), np.full(words, 255, dtype=np.uint8), 0
+    for one in range(_AFAR):
+        try:
+            native.all_hops(graph, np.array([place]), 1, row)
+        except OverflowError:  # more hops than 16 bits can count
+            return np.zeros_like(seen)  # from which no word is told to be far
+        seen[:, one] = np.minimum(row[0].view(np.uint16), 255)
+        if not one and 2 * int(seen[:, 0].max()) < _WIDE:
+            return seen[:, :0]  # no word is far
+        np.minimum(nearest, seen[:, one], out=nearest)
+        place = int(nearest.argmax())
+    return seen
+
+
 class HopDraws:
     """Draws words by their hops, with one set of weights and blocked words.
 
@@ -76,6 +117,8 @@ class HopDraws:
         The weight of a word at each number of hops.
     is_blocked : array of bool, optional
         Which words are never drawn.
+    around : Surroundings, optional
+        What `look_around` finds in the graph.
     remembered : int
         How many bytes may be filled with what was listed; then nothing more is remembered.
     """
@@ -85,21 +128,25 @@ class HopDraws:
         graph: tuple[Any, ...],
         weights: NDArray[np.float64],
         is_blocked: NDArray[np.bool_] | None = None,
+        around: Surroundings | None = None,
         *,
         remembered: int = _REMEMBERED,
     ) -> None:
         self._graph, self._weights = graph, plain(weights, np.float64)
         self._blocked = None if is_blocked is None else plain(is_blocked, np.bool_)
+        self._around = around
         # The operating system gives memory when it is first written to; a place of 0 is none, so the first is not used.
         room = np.empty(max(1, remembered // 8), dtype=np.uint64)
         entries = np.zeros((graph[2], _ENTRIES), dtype=np.int64)
-        self._kept = (entries, room, len(room), np.ones(1, dtype=np.int64))
+        self._kept = (entries, room, len(room), np.array([1, 0]))
         # What threads have worked with, which is not made anew for each call. A fork may copy all of this at any time:
         # what is remembered is whole, and what a thread works with is not in the list meanwhile.
         self._scratch = list[NDArray[np.uint64]]()
         self._rows = int(_FOR_ROWS * len(room)) // (_PLANES * (graph[2] // 64 + 1))  # that may still be kept
         self._spent = self._drawn = 0  # edges looked at for guesses of words that have no row, and draws of them
-        self._afar: NDArray[np.uint8] | None = None
+        self._counts = None if around is None else around.counts
+        self._afar = None if around is None else around.afar
+        self._has_looked = False
         self._keeps = threading.Lock()
         renew_after_fork(self)
 
@@ -109,7 +156,7 @@ class HopDraws:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # what is remembered is for this process
-        return HopDraws, (self._graph, self._weights, self._blocked)
+        return HopDraws, (self._graph, self._weights, self._blocked, self._around)
 
     def draw(
         self,
@@ -128,13 +175,15 @@ class HopDraws:
                 scratch = self._scratch.pop()
             except IndexError:
                 scratch = np.zeros(native.scratch_of_hops(self._graph[2]), dtype=np.uint64)
+            afar = None if self._afar is None or not self._afar.size else self._afar
             own = slice(int(starts[part.start]), int(starts[part.stop]))
             some, begins = sources[part], starts[part.start : part.stop + 1] - own.start
             native.draw_hops(
                 self._graph, self._blocked, self._weights, len(self._weights), some, len(some), begins,
                 keys if one_key else keys[own], one_key, own.start, own.stop - own.start,
                 found[own] if places is None else found, self._kept, scratch,
-                None if places is None else places[own], len(found), None if wants is None else wants[part], self._afar,
+                None if places is None else places[own], len(found), None if wants is None else wants[part], afar,
+                self._counts, 0 if self._counts is None else self._counts.shape[1],
             )  # fmt: skip
             self._scratch.append(scratch)  # not after a failure
 
@@ -148,7 +197,7 @@ class HopDraws:
         each = self._spent / max(1, self._drawn)
         is_wide = len(self._weights) > _WIDE
         if is_wide and self._afar is None and self._spent + each * len(found) >= _AFAR_EARNS * _AFAR * self._graph[3]:
-            self._afar = self._seen_from_afar(native)
+            self._afar = _seen_from_afar(self._graph, native)
         begins = starts[: end + 1]
         wants = self._want_rows(native, sources[:end], np.diff(begins))
         alone = np.ones(end, dtype=np.bool_) if wants is None else ~wants
@@ -182,27 +231,34 @@ class HopDraws:
                 busy = self._worthwhile(work)[: self._rows]
                 self._rows -= len(busy)
                 if len(busy):
+                    self._look(native)
                     native.keep_rows(self._graph, busy, len(busy), self._kept)
             finally:
                 self._keeps.release()
         expected[entries[:, _ROW] != 0] = 0.0
         wants = np.zeros(len(entries), dtype=np.bool_)
         wants[self._worthwhile(expected)] = True
-        return wants[sources] if wants.any() else None
+        if not wants.any():
+            return None
+        self._look(native)
+        return wants[sources]
 
-    def _seen_from_afar(self, native: ModuleType) -> NDArray[np.uint8]:
-        """Return the hops from each word to a few words that lie far from one another; more than 255 count as 255."""
-        words, row = self._graph[2], np.empty((1, self._graph[2]), dtype=np.int16)
-        seen, nearest, place = np.empty((words, _AFAR), dtype=np.uint8), np.full(words, 255, dtype=np.uint8), 0
-        for one in range(_AFAR):
-            try:
-                native.all_hops(self._graph, np.array([place]), 1, row)
-            except OverflowError:  # more hops than 16 bits can count
-                return np.zeros_like(seen)  # from which no word is told to be far
-            seen[:, one] = np.minimum(row[0].view(np.uint16), 255)
-            np.minimum(nearest, seen[:, one], out=nearest)
-            place = int(nearest.argmax())
-        return seen
+    def _look(self, native: ModuleType) -> None:
+        """Decide, before the first rows are found, how many hops they need not tell apart.
+
+        They tell apart the next two. Then a good part of all words are that near, and it is quickly found out how far
+        any other is: nearly all ways from there lead to one of those.
+        """
+        if self._has_looked:
+            return
+        words = self._graph[2]
+        some, rows = np.arange(_LOOKED_AT) * words // _LOOKED_AT, np.empty((_LOOKED_AT, words), dtype=np.int16)
+        try:
+            native.all_hops(self._graph, some, len(some), rows)
+            told = int(np.partition(rows.ravel(), rows.size // _SHARE_TOLD)[rows.size // _SHARE_TOLD])
+        except OverflowError:  # more hops than 16 bits can count
+            told = 0
+        self._kept[3][1], self._has_looked = max(0, told - _PLANES), True
 
     def _worthwhile(self, work: NDArray[np.float64]) -> Ints:
         """Return the words from which it takes less than this work to find all hops, most work first."""

@@ -1,19 +1,31 @@
 /* Whether a word lies so many hops from a source: each test looks only as far as it must. Included by graph_draws.h. */
 
-#define AFAR 8 /* words that the others are seen from: as in hop_draws.py */
+#define AFAR 32 /* words that the others are seen from: as in hop_draws.py */
 #define EDGES_TRIED 16384 /* to find a way to a word around the source, before what is around it is listed itself */
 #define EAGER 2           /* times as long as to search an edge takes to list one */
 #define SEARCHED 16       /* edges at a word, about: so many times as many are looked at for one more level of a search */
 
-/* Whether a way of so many edges, or fewer, leads from a word to one that is listed: the first that comes by will do. It is
-   unknown once there is no patience left. */
-static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t *patience)
+#define UNTOLD -1         /* whether that is so */
+
+/* Whether a neighbour of a word is among those that the row of the source tells apart. */
+static inline int touches_row(const Graph *graph, const uint64_t *row, int32_t word)
+{
+    const int32_t stop = graph->indptr[word + 1];
+    for (int32_t edge = graph->indptr[word]; edge < stop; edge++)
+        if (hops_in(row, graph->indices[edge]) < FARTHER)
+            return 1;
+    return 0;
+}
+
+/* Whether a way of so many edges, or fewer, leads from a word to one that is told apart in a row or, without one, that is
+   listed: the first that comes by will do. It is unknown once there is no patience left. */
+static int is_joined(const Around *around, const uint64_t *row, int32_t word, int64_t edges, int64_t *patience)
 {
     const Graph *graph = around->graph;
     const int32_t first = graph->indptr[word], stop = graph->indptr[word + 1];
     *patience -= stop - first;
     /* Here too, and not only after the last step: where one word alone is listed, a longer way need not lead there. */
-    if (touches(around, word, around->radius))
+    if (row ? touches_row(graph, row, word) : touches(around, word, around->radius) != 0)
         return 1;
     if (edges == 1)
         return 0;
@@ -22,7 +34,7 @@ static int is_joined(const Around *around, int32_t word, int64_t edges, int64_t 
     for (int32_t edge = first; *patience > 0 && edge < stop; edge++) {
         if (edge + AHEAD < stop)
             fetch_edges(graph, graph->indices[edge + AHEAD]);
-        if (is_joined(around, graph->indices[edge], edges - 1, patience))
+        if (is_joined(around, row, graph->indices[edge], edges - 1, patience))
             return 1;
     }
     return 0;
@@ -99,7 +111,7 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
         return 0;
     if (most + 1 >= around->hops)
         return 1;
-    int found = is_joined(around, word, most - around->radius, &patience);
+    int found = is_joined(around, NULL, word, most - around->radius, &patience);
     around->spent += EDGES_TRIED - patience;
     if (!found && patience <= 0) {
         const int64_t before = around->spent;
@@ -115,24 +127,33 @@ static int is_listed_between(Around *around, int32_t word, int64_t least, int64_
 static inline int is_far(const Around *around, int32_t word, int64_t most)
 {
     const uint8_t *here = around->afar + (int64_t)AFAR * around->source, *there = around->afar + (int64_t)AFAR * word;
-    int apart = 0;
+    uint8_t apart = 0; /* bytes, of which many are compared at once */
     for (int one = 0; one < AFAR; one++) {
-        const int difference = (int)here[one] - (int)there[one], size = difference < 0 ? -difference : difference;
+        const uint8_t size = here[one] > there[one] ? (uint8_t)(here[one] - there[one]) : (uint8_t)(there[one] - here[one]);
         apart = size > apart ? size : apart;
     }
     return apart > most;
 }
 
-/* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away. */
+/* Whether a word is beyond the reach, and the step from there if there is one, and at most `most` hops away, as far as the
+   row of the source tells. */
+static inline int by_row(const Around *around, int32_t word, int64_t most)
+{
+    const int64_t hops = hops_in(around->row, word), nearest = nearest_of(around->kept), low = hops ? nearest + hops : 0;
+    const int64_t high = hops < FARTHER ? nearest + hops : around->hops - 1, least = around->reach + around->steps + 1;
+    return low >= least && high <= most ? 1 : high < least || low > most ? 0 : UNTOLD;
+}
+
+/* The same, where neither a row tells it nor what is seen from afar. */
 static int is_beyond(Around *around, int32_t word, int64_t most)
 {
     const int64_t least = around->reach + around->steps + 1;
-    if (around->row) {
-        const int64_t hops = hops_in(around->row, word), low = hops ? NEAREST + hops : 0;
-        const int64_t high = hops < LAST ? NEAREST + hops : around->hops - 1;
-        if (low >= least && high <= most)
+    if (around->row && hops_in(around->row, word) == FARTHER) {
+        const int64_t low = nearest_of(around->kept) + FARTHER;
+        int64_t patience = EDGES_TRIED;
+        if (low >= least && is_joined(around, around->row, word, most - low + 1, &patience))
             return 1;
-        if (high < least || low > most)
+        if (low >= least && patience > 0)
             return 0;
     }
     return is_listed_between(around, word, least, most);

@@ -612,6 +612,7 @@ static PyMethodDef METHODS[] = {
     {"draw_hops", draw_hops, METH_VARARGS, "Draw words with weights that fall with their hops."},
     {"scratch_of_hops", scratch_of_hops, METH_VARARGS, "How much memory a thread needs that draws so."},
     {"keep_rows", keep_rows, METH_VARARGS, "Find the hops from some words to every word, and keep them."},
+    {"near_counts", near_counts, METH_VARARGS, "Count the words near each word, and their edges."},
     {"group_words", group_words, METH_VARARGS, "Bring equal words together."},
     {"index_strings", index_strings, METH_VARARGS, "Put strings into a table."},
     {"index_short", index_short, METH_VARARGS, "Put short strings into a table, with what is known of each."},

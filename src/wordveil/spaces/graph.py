@@ -21,6 +21,7 @@ from wordveil.spaces import products
 from wordveil.spaces.euclidean import EuclideanSpace
 from wordveil.spaces.formats.arrays import read_array
 from wordveil.spaces.hops import HopSearch, checked_rows
+from wordveil.spaces.laid import Laid, lay_out
 from wordveil.spaces.listing import Listed, list_similar
 from wordveil.spaces.space import HopSpace, Ids, PointSpace, Rows
 from wordveil.spaces.vocabulary import Vocabulary
@@ -53,6 +54,8 @@ class GraphSpace(HopSpace):
 
     metric = "hops on the neighbour graph"
     unit = "hop"
+    #: Where the cache has what makes draws on a large graph fast.
+    key: str | None = None
 
     def __init__(
         self,
@@ -146,6 +149,8 @@ class GraphSpace(HopSpace):
             for listed in done:  # the graph is in the cache now
                 listed.forget_pieces()
             graph = cls(name, space.vocabulary, indptr, indices)
+            graph.key = f"laid-{k}-{space.checksum}"
+            _ = graph.laid
             if found[0] < 1.0:
                 graph.remarks = (
                     f"The neighbours on this graph were found by an approximate search, which finds about "
@@ -174,6 +179,11 @@ class GraphSpace(HopSpace):
     def search(self) -> HopSearch:
         """The breadth-first search on the graph."""
         return HopSearch(self.indptr, self.indices)
+
+    @cached_property
+    def laid(self) -> Laid:
+        """The graph as draws see it."""
+        return lay_out(self.search, self.key)
 
     @cached_property
     def checksum(self) -> str:
@@ -235,7 +245,7 @@ class GraphSpace(HopSpace):
         return np.asarray(self._sizes[ids], dtype=np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        left = {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding"}}
+        left = {name: value for name, value in vars(self).items() if name not in {"_lock", "embedding", "laid"}}
         return {**left, "_rows": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

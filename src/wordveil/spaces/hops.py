@@ -70,7 +70,7 @@ class HopSearch:
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
         indptr, indices = checked_rows(indptr, indices)
         degrees = np.diff(indptr)
-        self._native_form = (indptr, indices, len(degrees), len(indices))
+        self.native_form = (indptr, indices, len(degrees), len(indices))
         self.order = np.argsort(-degrees, kind="stable")
         self.place = np.empty(len(degrees), dtype=np.int64)
         self.place[self.order] = np.arange(len(degrees))
@@ -78,7 +78,7 @@ class HopSearch:
     @cached_property
     def _diagonals(self) -> list[Ints]:
         """Diagonal j holds the j-th neighbour of every word that has more than j."""
-        indptr, indices = self._native_form[:2]
+        indptr, indices = self.native_form[:2]
         starts = np.asarray(indptr[:-1], dtype=np.int64)[self.order]
         falling = np.diff(indptr)[self.order]
         neighbours = self.place[indices]
@@ -120,7 +120,7 @@ class HopSearch:
         words, found = plain(sources, np.int64), np.empty((len(sources), len(self)), dtype=np.int16)
 
         def search(part: slice) -> None:
-            native.all_hops(self._native_form, words[part], part.stop - part.start, found[part])
+            native.all_hops(self.native_form, words[part], part.stop - part.start, found[part])
 
         try:
             run(search, blocks(len(words), SOURCES))
@@ -209,7 +209,7 @@ class HopSearch:
             if native:
                 how = its_keys, one_key, own.start, own.stop - own.start, found[own]
                 law = blocked, weights, len(weights)
-                native.draw_hops(self._native_form, *law, some, len(some), begins, *how)
+                native.draw_hops(self.native_form, *law, some, len(some), begins, *how)
                 return
             rows = self._distances_by_shells(some)
             counts = np.diff(begins) if one_key else np.ones(len(some), dtype=np.int64)
@@ -265,7 +265,7 @@ class _Around:
 
     def _level(self, hop: int) -> Ints:
         """Return the words at this number of hops, in the order of the search."""
-        indptr, indices = self._search._native_form[:2]
+        indptr, indices = self._search.native_form[:2]
         while len(self._levels) <= hop:
             before = [indices[indptr[word] : indptr[word + 1]] for word in self._levels[-1].tolist()]
             beyond = np.concatenate(before)
@@ -276,7 +276,7 @@ class _Around:
     def reaching(self, ball: int) -> None:
         """Choose how far to list words, and accumulate the weights: `reach_to` of around.h."""
         words, listed, near, reach, weights = len(self._row), 0, 0.0, -1, self._weights.tolist()
-        levels, degrees = list[Ints](), np.diff(self._search._native_form[0])
+        levels, degrees = list[Ints](), np.diff(self._search.native_form[0])
         while True:
             reach += 1
             level = self._level(reach)
@@ -322,7 +322,7 @@ class _Around:
         return found
 
     def _step_out(self, bits: NDArray[np.uint64]) -> Ints:
-        indptr, indices = self._search._native_form[:2]
+        indptr, indices = self._search.native_form[:2]
         ends = np.concatenate([indices[indptr[word] : indptr[word + 1]] for word in self._level(self._reach)])
         words = ends[_one_of(bits, len(ends))].astype(np.int64)
         within = np.array(

@@ -1,0 +1,78 @@
+"""Large graphs as draws see them: words that are near one another lie near in memory.
+
+On a million words, nearly every step along an edge waits for memory. So draws on a large graph number its words anew,
+in the order in which a search meets them. The law is that of the graph; which random word a seed gives depends on the
+order.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from wordveil.files import cached_arrays
+from wordveil.kernels import compiled
+from wordveil.kernels.hop_draws import Surroundings, look_around
+from wordveil.spaces.hops import HopSearch
+
+__all__ = ["LARGE", "Laid", "lay_out"]
+
+#: The number of words from which on a graph is large.
+LARGE = 1 << 16
+
+
+class Laid(NamedTuple):
+    """A graph as draws see it."""
+
+    search: HopSearch
+    #: The word at each place, and the place of each word; None where a word is its own place.
+    order: NDArray[np.int64] | None = None
+    places: NDArray[np.int64] | None = None
+    around: Surroundings | None = None
+
+
+def lay_out(search: HopSearch, key: str | None = None) -> Laid:
+    """Lay out a graph for draws. With a key, what takes long is kept in the cache."""
+    if len(search) < LARGE:
+        return Laid(search)
+    native = compiled()
+    if key is None or native is None:
+        order, *rows = _ordered(search)
+        around = None
+    else:
+        order, rows, around = _kept(search, key, native)
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return Laid(HopSearch(*rows), order.astype(np.int64), places, around)
+
+
+def _ordered(search: HopSearch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the words in the order of a search from the first, and the rows of the graph by their places."""
+    indptr, indices, words, edges = search.native_form
+    graph = scipy.sparse.csr_array((np.ones(edges, dtype=np.int8), indices, indptr), shape=(words, words))
+    order = scipy.sparse.csgraph.breadth_first_order(graph, 0, return_predecessors=False).astype(np.int32)
+    places = np.empty(words, dtype=np.int32)
+    places[order] = np.arange(words, dtype=np.int32)
+    degrees = np.diff(indptr)[order]
+    starts = np.concatenate([[0], np.cumsum(degrees, dtype=np.int64)]).astype(np.int32)
+    moved = np.repeat(indptr[:-1][order] - starts[:-1], degrees) + np.arange(edges, dtype=np.int32)
+    return order, starts, places[indices[moved]]
+
+
+def _kept(
+    search: HopSearch, key: str, native: ModuleType
+) -> tuple[NDArray[np.int32], list[NDArray[np.int32]], Surroundings]:
+    def fill(folder: Path) -> None:
+        order, indptr, indices = _ordered(search)
+        around = look_around(HopSearch(indptr, indices).native_form, native)
+        made = {"order": order, "indptr": indptr, "indices": indices, **around._asdict()}
+        for name, numbers in made.items():
+            np.save(folder / f"{name}.npy", numbers)
+
+    order, indptr, indices, *found = cached_arrays(key, fill, "order", "indptr", "indices", *Surroundings._fields)
+    return order, [indptr, indices], Surroundings(*found)
