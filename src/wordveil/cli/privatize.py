@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from wordveil.text import Veil
 
 
-_BATCH = 1 << 18  # words
-
-
 def privatize(
     source: Annotated[
         list[str] | None,
@@ -191,8 +188,8 @@ def privatize(
     ] = "utf-8",
     encoding_errors: EncodingErrors = "strict",
     batch_words: Annotated[
-        int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
-    ] = _BATCH,
+        int | None, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
+    ] = None,
     workers: Annotated[
         str,
         Option(
@@ -260,7 +257,7 @@ def privatize(
         refused = {
             "--spans": spans, "--overwrite": overwrite, "--workers": crew > 1,
             "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
-            "--sheet": sheet, "--batch-words": batch_words != _BATCH,
+            "--sheet": sheet, "--batch-words": batch_words,
             "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
         for name, is_given in refused.items():

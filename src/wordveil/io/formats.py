@@ -59,7 +59,8 @@ class Reading:
     columns: tuple[str, ...] = ()  # to veil: of CSV or Parquet, or keys of JSON (a dot leads into an object)
     spans: str | None = None  # the key of JSON lines with one column that holds the offsets of what to veil
     encoding_errors: str = "strict"  # or "replace": put U+FFFD in the place of bytes that are not text
-    batch_words: int = BATCH_WORDS  # read at once; it bounds the memory and how much work a crash can lose
+    # Read at once; it bounds the memory and how much work a crash can lose. None: as many as suit those who veil them.
+    batch_words: int | None = None
     encoding: str = "utf-8"  # of the text formats that are read; what is written is always UTF-8
     missing: str = "refuse"  # or "pass": what to do with a JSON record that lacks a key of `columns`
     sheet: str | None = None  # of a workbook; needed where it has several
@@ -77,7 +78,7 @@ class Reading:
     @property
     def batch_bytes(self) -> int:
         """The size of the input that holds about `batch_words` words."""
-        return self.batch_words * _BYTES_PER_WORD
+        return (self.batch_words or BATCH_WORDS) * _BYTES_PER_WORD
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -19,11 +19,25 @@ from wordveil.kernels.lines import breaks_of_text
 from wordveil.text import Counts
 from wordveil.text.flow import Texts
 
-__all__ = ["ReadAhead", "SmallFiles", "may_be_plain", "read_plain", "seems_plain"]
+__all__ = ["ReadAhead", "SmallFiles", "batches_of", "may_be_plain", "read_plain", "seems_plain"]
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _BEGINNING = 4  # bytes
+_MOST = 4096  # files that are veiled together
 _AHEAD, _BESIDE = 1 << 25, 1 << 10  # bytes that are held, and what one file takes beside what is in it, about
+
+
+def batches_of(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:
+    """Gather inputs until they have about so many bytes."""
+    some, bytes_of = list[Piece](), 0
+    for piece in pieces:
+        some.append(piece)
+        bytes_of += piece.size
+        if bytes_of >= size or len(some) == _MOST:
+            yield some
+            some, bytes_of = [], 0
+    if some:
+        yield some
 
 
 def may_be_plain(piece: Piece, reading: Reading) -> bool:
