@@ -277,6 +277,7 @@ def privatize(
         Veils,
         check_encoding,
         job_report,
+        job_warnings,
         make_plan,
         missing_promise,
         place,
@@ -332,16 +333,14 @@ def privatize(
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
         warn(*filter(None, (missing, *before)))
         tally = run_job(job, veils, plan, workers=crew, quiet=quiet)
-        facts = job_report(
-            veils.whole, plan, reading, tally, None if report is None else digest_of_release(job, output)
-        )
-        warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
-        if report is not None:
+        warn(*(sentence for sentence in job_warnings(veils.whole, tally) if sentence not in before))
+        digest = None if report is None else digest_of_release(job, output)
+        # Nobody sees the facts of a quiet job without a report, and to find the loss of a document takes a while.
+        facts = None if report is None and quiet else job_report(veils.whole, plan, reading, tally, digest)
+        if facts is not None and report is not None:
             write_report(facts, report)
         job.forget()
-    for sentence in facts["job"]["left_out"] if not quiet else ():
-        typer.echo(f"wordveil: {sentence}", err=True)
-    if not quiet:
+    if facts is not None and not quiet:
         summarise(facts, tally, warned=bool(missing), report=report)
 
 
