@@ -27,7 +27,6 @@ __all__ = ["AS_BEFORE", "FileJob", "JobWatch", "StreamJob"]
 #: Called after each block with the sums so far and how many bytes of the input are done.
 JobWatch = Callable[[Tally, int], None]
 
-_AT_ONCE = 1 << 20  # words that compiled code takes: the more, the fewer are different, and it needs no object for each
 _SMALL = 16  # inputs of less than this part of a batch are veiled together
 #: What to do where a job cannot go on as it is asked to.
 AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
@@ -109,8 +108,8 @@ class _Job:
         can_share = self._reading.person is None and all(piece.format.is_bytes for piece in self._plan.pieces)
         is_compiled = can_share and veils.is_compiled_for(self._reading.batch_bytes)
         # With a seed each block has draws of its own, which must not depend on who veils it.
-        if is_compiled and self._reading.batch_words is None and not veils.is_seeded:
-            self._sized = replace(self._reading, batch_words=_AT_ONCE)
+        if is_compiled and not veils.is_seeded:
+            self._sized = self._reading.for_compiled(self._plan.size, workers)
         return Crew(veils, workers, in_threads=is_compiled)
 
     def _is_bare(self, veils: Veils, tally: Tally) -> bool:
