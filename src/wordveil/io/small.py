@@ -24,7 +24,7 @@ __all__ = ["ReadAhead", "SmallFiles", "batches_of", "may_be_plain", "read_plain"
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _BEGINNING = 4  # bytes
-_MOST = 4096  # files that are veiled together
+_MOST = 1 << 14  # files that are veiled together
 #: What of a file changes with it: a time may be set back, but not both.
 _state_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev")
 _AHEAD, _BESIDE = 1 << 25, 1 << 10  # bytes that are held, and what one file takes beside what is in it, about
