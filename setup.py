@@ -19,7 +19,10 @@ setup(
     ext_modules=[
         Extension(
             "wordveil.kernels._native",
-            [f"src/wordveil/kernels/{name}.c" for name in ("native", "words", "writing", "values", "lines", "tables")],
+            [
+                f"src/wordveil/kernels/{name}.c"
+                for name in ("native", "strings", "words", "writing", "values", "lines", "tables")
+            ],
             depends=sorted(map(str, Path("src/wordveil/kernels").glob("*.h"))),
             # -g0: debug information would hold the folder that it was built in, and no build would equal another
             extra_compile_args=["-O3", "-fno-math-errno", "-fno-trapping-math", "-g0"],

@@ -138,9 +138,13 @@ def whole_file(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 def open_new(path: Path, mode: int = 0o666) -> BinaryIO:
     """Create a new file, removing anything under its name, such as the remains of a crash."""
-    path.unlink(missing_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    return os.fdopen(os.open(path, flags, mode), "wb")
+    try:
+        handle = os.open(path, flags, mode)
+    except FileExistsError:
+        path.unlink()
+        handle = os.open(path, flags, mode)
+    return os.fdopen(handle, "wb")
 
 
 def usual_mode(most: int) -> int:

@@ -301,7 +301,7 @@ def test_small_files_are_veiled_together_and_go_on_where_they_stopped(
     def job() -> FileJob:
         return FileJob(plan, Reading(columns=("text",)), Destination.of(out, plan), resume=True)
 
-    monkeypatch.setattr("wordveil.io.job._MOST_FILES", 10)
+    monkeypatch.setattr("wordveil.io.small._MOST", 10)
     veils = Veils(lambda seed: Veil(graph, seed=seed))
     with pytest.raises(StoppedError):
         job().run(veils, stop_after(2), workers)

@@ -135,3 +135,13 @@ def test_bad_bytes_can_be_replaced(tmp_path: Path, idle: Veils, through: Any) ->
     path = tmp_path / "in.txt"
     path.write_bytes(b"fine\nca\xff\xfent\r\n")
     assert through(idle, path, "text", encoding_errors="replace").decode() == "fine\nca��nt\r\n"
+
+
+@given(size=st.integers(0, 1 << 30), workers=st.integers(1, 9))
+def test_workers_get_as_many_blocks_of_a_size_within_bounds(size: int, workers: int) -> None:
+    reading = Reading().for_compiled(size, workers)
+    assert reading.batch_words is not None
+    assert 1 << 18 <= reading.batch_words <= 1 << 20
+    if reading.batch_words > 1 << 18:  # else there is too little for so many
+        assert -(-size // reading.batch_bytes) % workers == 0
+    assert Reading(batch_words=7).for_compiled(size, workers).batch_words == 7

@@ -118,7 +118,7 @@ def test_a_small_file_that_changes_after_it_was_looked_at_stops_a_resume(
         (source / f"{name}.txt").write_text("the river")
     plan = make_plan(source)
     veils = Veils(lambda seed: Veil(graph, seed=seed))
-    monkeypatch.setattr("wordveil.io.job._MOST_FILES", 1)
+    monkeypatch.setattr("wordveil.io.small._MOST", 1)
     monkeypatch.setattr(Veils, "is_compiled_for", lambda *_: True)
     job = FileJob(plan, Reading(), Destination.of(out, plan))
     job.check()

@@ -29,6 +29,8 @@ STRETCHES = [
     "999,999", "12345,6", "1234.5", "1234.56", "x:'", "10-inch", "10-inch,", "$5-a", "10-may", "5-march", "5-x.",
     "10-ab-cd", "1,000-man", "5th-rate", "12345-abc", "123456-x", "10-X", "10-deadbeef", "5-pm", "5-year's", "-inch",
     "07-x", "(at)", "[@", "45°", "54°,", "$5°", "5°C", "40'", "°", "°5", "1.5°.", "5th°", "12345°", "1990s°",
+    "3/4", "3/4,", "11/16", "0/5", "3/4/5", "1/2-x", "(1/2)", "3/400", "1845.-The", "1845-The,", "30.-May", "5.-MAY",
+    "12345-A", "12345.-Ab", "1845.-A", "1st.-The", ".word", ".a,", ".com", ".a.b", ".-x", "1862.-Me.", "4.-x-y",
 ]  # fmt: skip
 stretches = st.one_of(
     st.sampled_from([*STRETCHES, "5\xa0March", "(\xa0at\xa0)", "x" * 31, "1" * 6, "a" * 32]),
@@ -60,6 +62,10 @@ def found_in(texts: Sequence[str]) -> list[list[tuple[str, str]] | None]:
 @example(texts=["5% (at) 5 ", "1990s (at) 5", "5 [ @ ] 5", "x:' (at) a 5", "March 5 (AT) b", "5th of May (at) 5"])
 @example(texts=["NY 10001", "1845 EC", "5 p.m", "1845. 1846", "12 345 6", "$ 5", "US$5", "5 $", "5 USD", "USD 5"])
 @example(texts=["a x:)Mar 1845", "a x:)USD 5", "a x:'NY 10001", "9 of\u202fJUL"])
+@example(
+    texts=["4 1/2 of it", "100 11/16", "1845 1/2", "4 1/2 3", "3/4 July 1", "3/4 of may 1845", "July 3/4", "3/4 $"]
+)
+@example(texts=["May 5, 1845.-May 6", "5 May 1845.-The", "1845.-The 5", "was .not 5", ".a [at] b", "x .com", "a .b.c"])
 @example(texts=["March 5, 1845.5", "March 5, 18451", "5 March 12,000", "5 may 1845", "x\nFrom: 5", "5 of  May"])
 def test_values_are_those_that_the_expressions_find(texts: list[str]) -> None:
     for text, found in zip(texts, found_in(texts), strict=True):
@@ -75,6 +81,8 @@ def test_values_are_those_that_the_expressions_find(texts: list[str]) -> None:
         ("On March 5, 1845 and Dec. 7th: the 1990s.", ["March 5, 1845", "Dec. 7th"]),
         ("A 10-inch gun, $5,000-not more, in March: a 5th-rate one.", ["10", "$5,000", "5th"]),
         ("It lies at 54° 40' north, or 9°, and may be 1,000° hot.", ["54", "40", "9", "1,000"]),
+        ("At 4 1/2 per cent, or 3/4 of it.", ["4", "1", "2", "3", "4"]),
+        ("May 4, 1856.-Riot .and, in March, 1865.-Revolution 12-The.", ["May 4, 1856", "1865", "12"]),
         ("No value: none, in “curly” words.", []),
     ],
 )

@@ -144,6 +144,8 @@ def summarise(facts: dict[str, Any], tally: Tally, *, warned: bool, report: str 
     """Say what was done, what is guaranteed, and where to find more."""
     counts, records = tally.counts, f"{tally.records:,} record{'' if tally.records == 1 else 's'}"
     job = facts["job"]
+    for sentence in job.get("left_out", ()):  # not of a job on Spark
+        typer.echo(f"wordveil: {sentence}", err=True)
     records += f" ({', '.join([*job['formats'], *job['packing'], *([job['encoding']] if job['encoding'] else [])])})"
     typer.echo(
         f"wordveil: veiled {counts.veiled:,} of {counts.words:,} words in {records} "

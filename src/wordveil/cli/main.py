@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ from typing import Any
 from wordveil.errors import WordveilError
 
 _MISTAKE, _FAULT, _STOPPED, _BROKEN_PIPE = 2, 1, 130, 141  # the last two as a shell reports SIGINT and SIGPIPE
+_UNSEEN = 1 << 16  # objects made before Python looks for cycles: loading makes many, and hardly any is garbage
 _PARAMETER = re.compile("`([a-z_]+)(?:='([^`']*)')?`")
 
 
@@ -28,6 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     interrupts = _watch_for_interrupts()
+    gc.set_threshold(_UNSEEN)
     try:
         _dump_no_core()
         _have_idle_threads_sleep()

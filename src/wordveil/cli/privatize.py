@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from wordveil.cli import options
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from wordveil._mechanisms import Mechanism
     from wordveil.plan import Gate
     from wordveil.text import Veil
-
-
-_BATCH = 1 << 18  # words
 
 
 def privatize(
@@ -191,8 +187,8 @@ def privatize(
     ] = "utf-8",
     encoding_errors: EncodingErrors = "strict",
     batch_words: Annotated[
-        int, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
-    ] = _BATCH,
+        int | None, Option(min=1, help="About how many words to process at a time; a crash loses at most these.")
+    ] = None,
     workers: Annotated[
         str,
         Option(
@@ -260,7 +256,7 @@ def privatize(
         refused = {
             "--spans": spans, "--overwrite": overwrite, "--workers": crew > 1,
             "--select rare": common, "--encoding": encoding != "utf-8", "--missing": missing != "refuse",
-            "--sheet": sheet, "--batch-words": batch_words != _BATCH,
+            "--sheet": sheet, "--batch-words": batch_words,
             "several inputs": len(inputs) > 1, "--protect": protect, "--require": gates,
         }  # fmt: skip
         for name, is_given in refused.items():
@@ -280,6 +276,7 @@ def privatize(
         Veils,
         check_encoding,
         job_report,
+        job_warnings,
         make_plan,
         missing_promise,
         place,
@@ -335,16 +332,14 @@ def privatize(
         missing, before = missing_promise(veils.whole), told_before(veils.whole)
         warn(*filter(None, (missing, *before)))
         tally = run_job(job, veils, plan, workers=crew, quiet=quiet)
-        facts = job_report(
-            veils.whole, plan, reading, tally, None if report is None else digest_of_release(job, output)
-        )
-        warn(*(sentence for sentence in facts["warnings"] if sentence not in before))
-        if report is not None:
+        warn(*(sentence for sentence in job_warnings(veils.whole, tally) if sentence not in before))
+        digest = None if report is None else digest_of_release(job, output)
+        # Nobody sees the facts of a quiet job without a report, and to find the loss of a document takes a while.
+        facts = None if report is None and quiet else job_report(veils.whole, plan, reading, tally, digest)
+        if facts is not None and report is not None:
             write_report(facts, report)
         job.forget()
-    for sentence in facts["job"]["left_out"] if not quiet else ():
-        typer.echo(f"wordveil: {sentence}", err=True)
-    if not quiet:
+    if facts is not None and not quiet:
         summarise(facts, tally, warned=bool(missing), report=report)
 
 

@@ -14,7 +14,7 @@ from wordveil.io.inputs import Plan, check_fits, make_plan
 from wordveil.io.job import FileJob, StreamJob
 from wordveil.io.output import Destination
 from wordveil.io.remote import is_remote, place, written_remotely
-from wordveil.io.report import job_report, missing_promise, report_of
+from wordveil.io.report import job_report, job_warnings, missing_promise, report_of
 from wordveil.io.streams import check_encoding, detect_encoding, packing_of
 from wordveil.io.workers import Veils
 
@@ -35,6 +35,7 @@ __all__ = [
     "format_of",
     "is_remote",
     "job_report",
+    "job_warnings",
     "learn_common_words",
     "make_plan",
     "missing_promise",

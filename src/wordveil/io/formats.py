@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain
@@ -47,6 +48,7 @@ __all__ = [
 PLAIN_WRITER = "wordveil.io.output.FileWriter"
 #: Formats whose first line names the columns.
 TABLES = ("csv", "tsv", "xlsx")
+_MOST_WORDS = 1 << 20  # that compiled code takes at once
 _BYTES_PER_WORD = 6  # English text, with the space after the word
 _SHOWN_NAMES = 20
 _SHOWN_LETTERS = 40
@@ -59,7 +61,8 @@ class Reading:
     columns: tuple[str, ...] = ()  # to veil: of CSV or Parquet, or keys of JSON (a dot leads into an object)
     spans: str | None = None  # the key of JSON lines with one column that holds the offsets of what to veil
     encoding_errors: str = "strict"  # or "replace": put U+FFFD in the place of bytes that are not text
-    batch_words: int = BATCH_WORDS  # read at once; it bounds the memory and how much work a crash can lose
+    # Read at once; it bounds the memory and how much work a crash can lose. None: as many as suit those who veil them.
+    batch_words: int | None = None
     encoding: str = "utf-8"  # of the text formats that are read; what is written is always UTF-8
     missing: str = "refuse"  # or "pass": what to do with a JSON record that lacks a key of `columns`
     sheet: str | None = None  # of a workbook; needed where it has several
@@ -77,7 +80,19 @@ class Reading:
     @property
     def batch_bytes(self) -> int:
         """The size of the input that holds about `batch_words` words."""
-        return self.batch_words * _BYTES_PER_WORD
+        return (self.batch_words or BATCH_WORDS) * _BYTES_PER_WORD
+
+    def for_compiled(self, size: int, workers: int) -> Reading:
+        """Return how so many bytes are read for compiled code, unless it is said how many words are read at once.
+
+        The more there are at once, the fewer of them are different, and it needs no object for each. All workers get
+        as many blocks, of one size, so that none is left with the last.
+        """
+        if self.batch_words is not None:
+            return self
+        rounds = math.ceil(size / (workers * _MOST_WORDS * _BYTES_PER_WORD)) or 1
+        fair = math.ceil(size / (rounds * workers * _BYTES_PER_WORD))
+        return replace(self, batch_words=max(fair, BATCH_WORDS))
 
 
 @dataclass(frozen=True)

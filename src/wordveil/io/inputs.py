@@ -24,7 +24,9 @@ class Piece:
     place: Path | str | None  # None is standard input; one of many files here is text, as a path for each takes long
     name: str  # its path within the folder that is written; empty if a file is written
     format: Format
-    found: os.stat_result | None = field(default=None, compare=False, repr=False)  # what it was when it was found
+    found: os.stat_result | None = field(
+        default=None, compare=False, repr=False
+    )  # of a file in a folder, as it was then
     is_link: bool | None = field(default=None, compare=False, repr=False)  # then, if that is known
 
     @cached_property
@@ -42,13 +44,17 @@ class Piece:
     @property
     def is_stream(self) -> bool:
         """Whether it can be read only once: standard input, a pipe, a device."""
-        state = self.found or self._looked_up
+        if self.found is not None:
+            return False
+        state = self._looked_up
         return state is None or not stat.S_ISREG(state.st_mode)
 
     @property
     def size(self) -> int:
         """How many bytes it had when that was first asked, 0 if that is not known."""
-        state = self.found or self._looked_up
+        if self.found is not None:
+            return self.found.st_size
+        state = self._looked_up
         return state.st_size if state is not None and stat.S_ISREG(state.st_mode) else 0
 
 

@@ -19,7 +19,7 @@ from wordveil.io.checkpoint import Checkpoint, DoneInputs, Identity, Tally
 from wordveil.io.formats import PLAIN_WRITER, Block, Position, Reader, Reading
 from wordveil.io.inputs import Piece, Plan, check_fits
 from wordveil.io.output import Destination, HeldWriter, SyncedFiles, Writer
-from wordveil.io.small import ReadAhead, SmallFiles, may_be_plain, seems_plain
+from wordveil.io.small import ReadAhead, SmallFiles, batches_of, may_be_plain, seems_plain
 from wordveil.io.streams import packing_of
 from wordveil.io.workers import Crew, Done, Task, Veils
 
@@ -28,8 +28,7 @@ __all__ = ["AS_BEFORE", "FileJob", "JobWatch", "StreamJob"]
 #: Called after each block with the sums so far and how many bytes of the input are done.
 JobWatch = Callable[[Tally, int], None]
 
-_SMALL = 16  # inputs of less than this part of a batch are veiled together,
-_MOST_FILES = 4096  # but no more than so many
+_SMALL = 16  # inputs of less than this part of a batch are veiled together
 #: What to do where a job cannot go on as it is asked to.
 AS_BEFORE = "give the same as before to continue, or start again with `overwrite` instead of `resume`"
 
@@ -54,6 +53,7 @@ class _Job:
 
     def __init__(self, plan: Plan, reading: Reading, *, unveiled: bool = False) -> None:
         self._plan, self._reading, self._unveiled = plan, reading, unveiled
+        self._sized = reading  # as soon as it is known who veils
         #: Called with the first texts of each input before anything of it is written; what it raises ends the job.
         self.look: Callable[[Iterable[str]], None] | None = None
         #: Called with what the user should know before anything is released.
@@ -108,7 +108,11 @@ class _Job:
     def _crew(self, veils: Veils, workers: int) -> Crew:
         # Words of a person are drawn in Python, with those of all of theirs.
         can_share = self._reading.person is None and all(piece.format.is_bytes for piece in self._plan.pieces)
-        return Crew(veils, workers, in_threads=can_share and veils.is_compiled_for(self._reading.batch_bytes))
+        is_compiled = can_share and veils.is_compiled_for(self._reading.batch_bytes)
+        # With a seed each block has draws of its own, which must not depend on who veils it.
+        if is_compiled and not veils.is_seeded:
+            self._sized = self._reading.for_compiled(self._plan.size, workers)
+        return Crew(veils, workers, in_threads=is_compiled)
 
     def _is_bare(self, veils: Veils, tally: Tally) -> bool:
         """Whether nothing was veiled that should have been."""
@@ -116,8 +120,8 @@ class _Job:
 
     def _reading_of(self, piece: Piece) -> Reading:
         if self._are_mixed and not piece.format.has_columns:
-            return replace(self._reading, columns=(), person=None)
-        return self._reading
+            return replace(self._sized, columns=(), person=None)
+        return self._sized
 
     def _open(self, piece: Piece, start: Position | None = None) -> Reader:
         return piece.format.open_reader(piece.source, self._reading_of(piece), start)
@@ -417,7 +421,7 @@ class FileJob(_Job):
             self._ahead = ReadAhead()  # nobody will ask for what is held
 
         def loads() -> Iterator[list[Task]]:
-            for some in _batches(pieces, self._reading.batch_bytes):
+            for some in batches_of(pieces, self._sized.batch_bytes):
                 files = None if are_apart else self._read_plain(some)
                 if files is not None:
                     waiting.append([_Read(*one) for one in zip(some, files, strict=True)])
@@ -539,19 +543,6 @@ def _contents(done: Sequence[Done], read: Sequence[_Read]) -> Iterator[bytes]:
     left = iter(done)
     for one in read:
         yield one.found[0] + b"".join(block.content for block in islice(left, one.blocks))
-
-
-def _batches(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:
-    """Gather inputs until they have about so many bytes."""
-    some, bytes_of = list[Piece](), 0
-    for piece in pieces:
-        some.append(piece)
-        bytes_of += piece.size
-        if bytes_of >= size or len(some) == _MOST_FILES:
-            yield some
-            some, bytes_of = [], 0
-    if some:
-        yield some
 
 
 def _secret(state: Checkpoint, path: Path) -> bytes:

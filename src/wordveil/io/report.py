@@ -14,8 +14,9 @@ from wordveil.io.formats import TABLES, Reading
 from wordveil.io.inputs import Plan
 from wordveil.io.streams import packing_of
 from wordveil.text import Report, Veil
+from wordveil.text.remarks import remarks
 
-__all__ = ["FIRST_LINE", "job_report", "missing_promise", "report_of"]
+__all__ = ["FIRST_LINE", "job_report", "job_warnings", "missing_promise", "report_of"]
 
 #: What a report says of a table whose first line is not veiled.
 FIRST_LINE = "The first line of a table is released as it is: it is taken for the names of the columns."
@@ -68,6 +69,11 @@ def report_of(veil: Veil, tally: Tally, released: list[str], job: dict[str, Any]
             "numpy": np.__version__,
         },
     }
+
+
+def job_warnings(veil: Veil, tally: Tally) -> list[str]:
+    """Return what the report of a job warns of."""
+    return [*_passed(tally), *remarks(veil, tally.counts)]
 
 
 def _passed(tally: Tally) -> list[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,27 @@ from wordveil.kernels.lines import breaks_of_text
 from wordveil.text import Counts
 from wordveil.text.flow import Texts
 
-__all__ = ["ReadAhead", "SmallFiles", "may_be_plain", "read_plain", "seems_plain"]
+__all__ = ["ReadAhead", "SmallFiles", "batches_of", "may_be_plain", "read_plain", "seems_plain"]
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _BEGINNING = 4  # bytes
+_MOST = 1 << 14  # files that are veiled together
+#: What of a file changes with it: a time may be set back, but not both.
+_state_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev")
 _AHEAD, _BESIDE = 1 << 25, 1 << 10  # bytes that are held, and what one file takes beside what is in it, about
+
+
+def batches_of(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:
+    """Gather inputs until they have about so many bytes."""
+    some, bytes_of = list[Piece](), 0
+    for piece in pieces:
+        some.append(piece)
+        bytes_of += piece.size
+        if bytes_of >= size or len(some) == _MOST:
+            yield some
+            some, bytes_of = [], 0
+    if some:
+        yield some
 
 
 def may_be_plain(piece: Piece, reading: Reading) -> bool:
@@ -67,10 +84,7 @@ def _is_same(place: str | Path, known: os.stat_result) -> bool:
         now = os.stat(place)  # noqa: PTH116 - of many files, and no Path for each
     except OSError:
         return False
-    return all(
-        getattr(now, one) == getattr(known, one)
-        for one in ("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino", "st_dev")  # a time may be set back, but not both
-    )
+    return _state_of(now) == _state_of(known)
 
 
 def seems_plain(path: str | Path) -> bool:
@@ -102,8 +116,12 @@ def read_plain(path: str | Path) -> tuple[bytes, os.stat_result] | None:
     except OSError:
         return None
     is_whole = len(data) == state.st_size == after.st_size and state.st_mtime_ns == after.st_mtime_ns
-    is_plain = data and is_whole and begins_plainly(data) and breaks_of_text(data) is not None
+    is_plain = data and is_whole and begins_plainly(data) and _is_text(data)
     return (data, after) if is_plain else None
+
+
+def _is_text(data: bytes) -> bool:
+    return (data.isascii() and b"\0" not in data) or breaks_of_text(data) is not None
 
 
 class SmallFiles(TextBlock):

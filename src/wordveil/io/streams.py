@@ -33,7 +33,7 @@ __all__ = [
 
 #: What the last extension of a packed file is, and how the file is packed.
 _PACKINGS = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
-_LONGEST_ENDING = max(map(len, _PACKINGS))
+_ENDINGS, _LONGEST_ENDING = tuple(_PACKINGS), max(map(len, _PACKINGS))
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _SKIPPED = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames of zstd without content
 _FOREIGN = {  # what else people pack text in, by its first bytes
@@ -66,7 +66,7 @@ _LOOKED_AT = 1 << 26  # bytes, before a file that was UTF-8 so far is taken for 
 def packing_of(path: Path | str) -> str:
     """Return how a file of this name is packed: "gzip", "zstd", or "" for not at all."""
     name = path if isinstance(path, str) else path.name
-    if not name[-_LONGEST_ENDING:].lower().endswith(tuple(_PACKINGS)):  # most of many
+    if not name[-_LONGEST_ENDING:].lower().endswith(_ENDINGS):  # most of many
         return ""
     return _PACKINGS.get(os.path.splitext(name)[1].lower(), "")  # noqa: PTH122 - the same for paths and names
 

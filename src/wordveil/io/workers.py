@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Crew", "Done", "Task", "Veils"]
 
-_AHEAD = 4  # blocks under way for each worker
+_AHEAD = 2  # blocks under way for each worker
 _TURN = 0.0005  # seconds for which a thread may run in Python while another has come back from compiled code
 
 

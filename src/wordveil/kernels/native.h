@@ -55,9 +55,11 @@ static inline void *memory(Buffers *buffers, PyObject *array, int64_t items, int
     return held->buf;
 }
 
-/* in words.c */
+/* in strings.c */
 PyObject *index_strings(PyObject *self, PyObject *args);
 PyObject *index_short(PyObject *self, PyObject *args);
+
+/* in words.c */
 PyObject *cut_texts(PyObject *self, PyObject *args);
 
 /* in writing.c */

@@ -5,154 +5,7 @@
    them, have one of a few simple forms, for which it is plain what the expressions there find, is the answer given here.
    Any other text is left to Python, whole. Tests hold the two to the same answers. */
 
-#include "texts.h"
-
-#include <string.h>
-
-enum { NUMBER = 0, AMOUNT = 1, DATE = 2 }; /* of a value, in the order of `VALUE` in words.py */
-enum { LONGEST = 30, FARTHEST = 3 };       /* bytes of a stretch, spaces over which a form may go on */
-
-typedef struct {
-    const uint8_t *data;
-    int64_t length;            /* of the data */
-    int64_t start, end, place; /* of the text, and up to where it was looked through */
-    int64_t *starts, *ends;    /* of the values */
-    int32_t *texts;
-    uint8_t *kinds;
-    int64_t room, count;
-    int32_t text;
-} Finder;
-
-static int is_digit(uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-static int is_small(uint8_t byte)
-{
-    return byte >= 'a' && byte <= 'z';
-}
-
-static int is_capital(uint8_t byte)
-{
-    return byte >= 'A' && byte <= 'Z';
-}
-
-static int is_letter(uint8_t byte)
-{
-    return is_small(byte | 0x20);
-}
-
-static int is_inside(uint8_t byte)
-{
-    return is_letter(byte) || is_digit(byte);
-}
-
-/* White space: any other sign of the kind counts as part of a stretch, which then is no simple one. */
-static int is_space(uint8_t byte)
-{
-    return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
-}
-
-/* The byte at a place of the text, 0 beyond its end. */
-static uint8_t byte_at(const Finder *finder, int64_t at)
-{
-    return at < finder->end ? finder->data[at] : 0;
-}
-
-static int64_t stretch_start(const Finder *finder, int64_t at)
-{
-    while (at > finder->start && !is_space(finder->data[at - 1]))
-        at--;
-    return at;
-}
-
-static int64_t stretch_end(const Finder *finder, int64_t at)
-{
-    while (at < finder->end && !is_space(finder->data[at]))
-        at++;
-    return at;
-}
-
-/* Where the next stretch begins, if so few spaces of one line lie before it that a form may go on there; else -1. */
-static int64_t beside(const Finder *finder, int64_t at)
-{
-    int64_t begin = at;
-    while (at < finder->end && (finder->data[at] == ' ' || finder->data[at] == '\t'))
-        at++;
-    return at > begin && at - begin <= FARTHEST && at < finder->end && !is_space(finder->data[at]) ? at : -1;
-}
-
-/* Whether no form can begin in a stretch, or a part of it, but one that needs what stands behind it. */
-static int is_dull(const Finder *finder, int64_t start, int64_t end)
-{
-    int hyphens = 0;
-    if (end - start > LONGEST)
-        return 0;
-    for (int64_t at = start; at < end; at++) {
-        uint8_t byte = finder->data[at];
-        if (byte <= ' ' || byte >= 0x7F || (byte == '.' && at + 1 < end && is_inside(finder->data[at + 1])))
-            return 0;
-        hyphens += byte == '-';
-    }
-    return hyphens < 5; /* with which addresses of hardware begin */
-}
-
-/* Whether the stretch before a place, as far as it was not looked through, is dull; it is from *start to *end then. */
-static int is_dull_before(const Finder *finder, int64_t at, int64_t *start, int64_t *end)
-{
-    while (at > finder->place && is_space(finder->data[at - 1]))
-        at--;
-    *end = at;
-    *start = stretch_start(finder, at);
-    if (*start < finder->place)
-        *start = finder->place < at ? finder->place : at;
-    return is_dull(finder, *start, *end);
-}
-
-/* Whether what follows a stretch may make an address in several words of it: a bracket with an odd space in it. */
-static int is_opened(const Finder *finder, int64_t end)
-{
-    int64_t next = beside(finder, end);
-    if (next < 0)
-        return 0;
-    uint8_t byte = finder->data[next];
-    return byte >= 0x7F || byte < ' ' || ((byte == '[' || byte == '(' || byte == '{') && byte_at(finder, next + 1) >= 0x7F);
-}
-
-static int is_month(const uint8_t *at, int64_t length)
-{
-    static const char *const names[] = {"jan",    "january", "feb",  "february", "apr",       "april",   "jun",     "june",
-                                        "jul",    "july",    "aug",  "august",   "sep",       "sept",    "sepember",
-                                        "september", "oct",  "october", "nov",   "november",  "dec",     "december"};
-    static const char *const as_written[] = {"Mar", "March", "MAR", "MARCH", "May", "MAY"};
-    char small[16];
-    if (length < 3 || length > 9)
-        return 0;
-    for (int64_t place = 0; place < length; place++)
-        small[place] = (char)(at[place] | 0x20);
-    for (size_t name = 0; name < sizeof names / sizeof names[0]; name++)
-        if (strlen(names[name]) == (size_t)length && !memcmp(names[name], small, (size_t)length))
-            return 1;
-    for (size_t name = 0; name < sizeof as_written / sizeof as_written[0]; name++)
-        if (strlen(as_written[name]) == (size_t)length && !memcmp(as_written[name], at, (size_t)length))
-            return 1;
-    return 0;
-}
-
-static int64_t letters_end(const Finder *finder, int64_t at)
-{
-    while (at < finder->end && is_letter(finder->data[at]))
-        at++;
-    return at;
-}
-
-static int64_t digits_end(const Finder *finder, int64_t at)
-{
-    while (at < finder->end && is_digit(finder->data[at]))
-        at++;
-    return at;
-}
+#include "values.h"
 
 static int add_value(Finder *finder, int kind, int64_t start, int64_t end, int64_t place)
 {
@@ -180,18 +33,27 @@ static int ends_plainly(const Finder *finder, int64_t at, int64_t end)
     return 1;
 }
 
-/* Where the signs begin that end a stretch with a number up to a place: behind a word that is joined to it (10-inch), or
-   the sign of degrees. */
+/* Where the signs begin that end a stretch with a number up to a place: behind a word that is joined to it (10-inch, or
+   1845.-The, as some print it), or the sign of degrees. */
 static int64_t joined_end(const Finder *finder, int64_t at, int64_t stop)
 {
-    int64_t end = at + 1;
-    if (end < stop && !memcmp(finder->data + at, "\xC2\xB0", 2))
+    const uint8_t *data = finder->data;
+    if (at + 1 < stop && !memcmp(data + at, "\xC2\xB0", 2))
         return at + 2;
-    if (at == stop || finder->data[at] != '-')
+    const int64_t word = at + (byte_at(finder, at) == '.') + 1;
+    int64_t end = word + 1;
+    if (end > stop || data[word - 1] != '-' || !(is_small(data[word]) || (is_capital(data[word]) && is_small(byte_at(finder, end)))))
         return at;
-    while (end < stop && is_small(finder->data[end]))
+    while (end < stop && is_small(data[end]))
         end++;
-    return end == at + 1 || is_month(finder->data + at + 1, end - at - 1) ? at : end;
+    return is_month(data + word, end - word) ? at : end;
+}
+
+/* From where a text is looked through behind a number that ends a stretch: a word that is joined to it may begin more. */
+static int64_t place_behind(const Finder *finder, int64_t end)
+{
+    const int64_t stop = stretch_end(finder, end), joined = joined_end(finder, end, stop);
+    return joined == end || finder->data[end] >= 0x80 ? stop : end;
 }
 
 /* The year behind a date, as a stretch that begins at a place: how many digits of it, 0 if there is none, -1 for what is
@@ -201,7 +63,8 @@ static int64_t year_at(const Finder *finder, int64_t at, int is_short_too)
     if (at < 0 || !(is_digit(finder->data[at]) || (finder->data[at] == '\'' && is_digit(byte_at(finder, at + 1)))))
         return at >= 0 && (finder->data[at] >= 0x7F || finder->data[at] < ' ') ? -1 : 0;
     int64_t end = digits_end(finder, at), stop = stretch_end(finder, at), digits = end - at;
-    if (!(digits == 4 || (is_short_too && digits == 2)) || stop - at > LONGEST || !ends_plainly(finder, end, stop) ||
+    if (!(digits == 4 || (is_short_too && digits == 2)) || stop - at > LONGEST ||
+        !ends_plainly(finder, joined_end(finder, end, stop), stop) ||
         (byte_at(finder, end) == '\'' && is_digit(byte_at(finder, end + 1))) || is_opened(finder, stop))
         return -1;
     return digits;
@@ -222,7 +85,7 @@ static int month_first(Finder *finder, int64_t month, int64_t number, int64_t en
         return 0;
     if (!year)
         return add_value(finder, DATE, month, end, stop);
-    return add_value(finder, DATE, month, next + year, stretch_end(finder, next));
+    return add_value(finder, DATE, month, next + year, place_behind(finder, next + year));
 }
 
 /* A month behind a number, at a place: "5 March 1845", "5th of March". 2 if there is none. */
@@ -256,9 +119,17 @@ static int month_last(Finder *finder, int64_t number, int64_t next)
         if (year < 0)
             return 0;
         if (year)
-            return add_value(finder, DATE, number, behind + year, stretch_end(finder, behind));
+            return add_value(finder, DATE, number, behind + year, place_behind(finder, behind + year));
     }
     return add_value(finder, DATE, number, end, end);
+}
+
+/* Where the fraction ends that begins at a place, such as 3/4; -1 if there is none. */
+static int64_t fraction_end(const Finder *finder, int64_t at)
+{
+    const int64_t slash = digits_end(finder, at), end = digits_end(finder, slash + 1);
+    const int is_one = slash > at && slash - at <= 2 && byte_at(finder, slash) == '/' && end > slash + 1 && end - slash <= 3;
+    return is_one && finder->data[at] != '0' && finder->data[slash + 1] != '0' ? end : -1;
 }
 
 /* Whether what stands behind a number, beside it, may be of one form with it. */
@@ -281,6 +152,23 @@ static int goes_on(const Finder *finder, int64_t end, int64_t stop, int64_t next
         return (byte_at(finder, letter) | 0x20) == 'm' && !is_inside(byte_at(finder, letter + 1));
     }
     return 0;
+}
+
+/* Two plain numbers, in a fraction behind which nothing may make more of them. */
+static int read_fraction(Finder *finder, int64_t at, int64_t end, int64_t stop, int64_t next)
+{
+    int64_t word = next, word_end = next < 0 ? -1 : letters_end(finder, next);
+    if (word_end - word == 2 && !memcmp(finder->data + word, "of", 2)) {
+        word = beside(finder, word_end);
+        if (word < 0 && byte_at(finder, word_end) >= 0x7F) /* another sign may be a space, too */
+            return 0;
+        word_end = word < 0 ? -1 : letters_end(finder, word);
+    }
+    const int is_day = word >= 0 && (is_month(finder->data + word, word_end - word) ||
+                                     (word_end - word == 3 && !memcmp(finder->data + word, "may", 3)));
+    const int64_t slash = digits_end(finder, at);
+    return !is_day && ends_plainly(finder, end, stop) && !goes_on(finder, end, stop, next) &&
+           add_value(finder, NUMBER, at, slash, stop) && add_value(finder, NUMBER, slash + 1, end, stop);
 }
 
 /* What stands in a stretch with digits; 0 if that is not simple. */
@@ -320,7 +208,8 @@ static int read_number(Finder *finder, int64_t digit)
             return 1;
         }
     }
-    const int64_t joined = joined_end(finder, end, stop), place = joined == end || data[end] != '-' ? stop : end;
+    const int64_t fraction = start == digit && end == digits_end(finder, digit) ? fraction_end(finder, digit) : -1;
+    const int64_t joined = fraction < 0 ? joined_end(finder, end, stop) : fraction, place = place_behind(finder, end);
     if (!ends_plainly(finder, joined, stop))
         return 0;
     if (is_amount)
@@ -349,7 +238,11 @@ static int read_number(Finder *finder, int64_t digit)
         if (found != 2)
             return found;
     }
-    return !goes_on(finder, end, stop, next) && add_value(finder, NUMBER, digit, end, place);
+    if (fraction >= 0)
+        return read_fraction(finder, digit, fraction, stop, next);
+    const int64_t other = groups == 1 && end == stop && next >= 0 ? fraction_end(finder, next) : -1;
+    const int is_mixed = other >= 0 && end - digit + other - next <= MOST_MIXED; /* 4 1/2 */
+    return (is_mixed || !goes_on(finder, end, stop, next)) && add_value(finder, NUMBER, digit, end, place);
 }
 
 /* Whether a colon is just that, behind a word. */
@@ -366,6 +259,18 @@ static int read_colon(Finder *finder, int64_t colon)
         if (is_digit(finder->data[at]) || (at != colon && finder->data[at] == ':'))
             return 0;
     if (!is_dull(finder, begin, stop) || !is_dull_before(finder, start, &before, &before_end) || is_opened(finder, stop))
+        return 0;
+    finder->place = stop;
+    return 1;
+}
+
+/* Whether a dot before a small letter is just that, before a word (it was .merely a slip). */
+static int read_dot(Finder *finder, int64_t dot)
+{
+    const int64_t stop = stretch_end(finder, dot);
+    int64_t before, before_end;
+    if (stretch_start(finder, dot) != dot || stop - dot > LONGEST || !ends_plainly(finder, letters_end(finder, dot + 1), stop) ||
+        !is_dull_before(finder, dot, &before, &before_end) || is_opened(finder, stop))
         return 0;
     finder->place = stop;
     return 1;
@@ -431,8 +336,12 @@ static int find_in(Finder *finder, const uint8_t *classes)
                 at = finder->place;
                 continue;
             }
-            if (byte == '.' && at + 1 < end && is_small(data[at + 1]))
-                return 0;
+            if (byte == '.' && at + 1 < end && is_small(data[at + 1])) {
+                if (!read_dot(finder, at))
+                    return 0;
+                at = finder->place;
+                continue;
+            }
             if (byte == '[' || byte == '(' || byte == '{') {
                 int64_t next = at + 1;
                 next += next < end && (data[next] == ' ' || data[next] == '\t');

@@ -7,81 +7,16 @@
 #include "strings.h"
 #include "texts.h"
 
+#include <stdlib.h>
+
 enum { EMPTY = 1, SENTENCE = 2, STARTS = 4, DOT = 8, BEFORE_IN = 16, BEFORE_OUT = 32, AFTER_IN = 64, AFTER_OUT = 128 };
 enum { FUNCTION = 1, PLAIN = 2, CAPITAL = 4, SINGLE = 8, ALNUM = 16 }; /* of a word */
 enum { IS_MARKUP = 1, ENDS_ALNUM = 2 };                                /* of a span */
 enum { DONE = 0, STRANGE = 1, MISSES = 2 };                            /* of a text */
+enum { SEEN = 1 << 14 }; /* hashes of what is missing */
 enum { PART = 5 }; /* numbers of a part: bytes of its word and of the gap behind it, what it is, flags of both */
 
 #define NUMBER INT32_MIN
-
-/* Put the strings from `begin` on into the table's slots; return how many found no slot. */
-PyObject *index_strings(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *table_of;
-    long long begin, lost = 0;
-    if (!PyArg_ParseTuple(args, "OL", &table_of, &begin))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    Table table;
-    int is_read = read_table(&buffers, table_of, &table, 1);
-    if (is_read) {
-        uint64_t *slots = (uint64_t *)(uintptr_t)table.slots; /* taken as writable */
-        for (int64_t entry = begin < 0 ? 0 : begin; entry < table.count; entry++) {
-            int64_t start = table.starts[entry];
-            uint64_t probe = 0, hash = hashed(table.bytes + start, table.starts[entry + 1] - start, table.length - start,
-                                              table.seed);
-            while (probe < PROBES && slots[(hash + probe) & table.mask])
-                probe++;
-            if (probe < PROBES)
-                __atomic_store_n(slots + ((hash + probe) & table.mask), (hash >> 32 << 32) | (uint64_t)(entry + 1),
-                                 __ATOMIC_RELAXED);
-            else
-                lost++;
-        }
-    }
-    let_go(&buffers);
-    return is_read ? PyLong_FromLongLong(lost) : NULL;
-}
-
-/* Put the strings from `begin` on into a table of short ones, with a number of each; return how many found no slot. */
-PyObject *index_short(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *table_of, *strings_of, *known_of;
-    long long begin, lost = 0;
-    if (!PyArg_ParseTuple(args, "OOOL", &table_of, &strings_of, &known_of, &begin))
-        return NULL;
-    Buffers buffers = {.count = 0};
-    ShortTable table;
-    Strings strings;
-    const uint64_t *known = NULL;
-    if (read_short_table(&buffers, table_of, &table, 1) && read_strings(&buffers, strings_of, &strings) &&
-        (known = memory(&buffers, known_of, strings.count, 8, 0))) {
-        for (int64_t one = begin < 0 ? 0 : begin; one < strings.count; one++) {
-            const int64_t start = strings.starts[one], length = strings.starts[one + 1] - start;
-            int probe = 0;
-            if (length < 1 || length > SHORT || memchr(strings.bytes + start, 0, (size_t)length)) {
-                lost++;
-                continue;
-            }
-            const Short string = short_of(strings.bytes + start, length, strings.length - start);
-            uint64_t *slot = (uint64_t *)(uintptr_t)short_slot(&table, string); /* taken as writable */
-            for (; probe < PROBES && slot[0]; probe++)
-                slot = slot == table.slots + SLOT * table.mask ? (uint64_t *)(uintptr_t)table.slots : slot + SLOT;
-            if (probe == PROBES) {
-                lost++;
-                continue;
-            }
-            slot[1] = string.high;
-            slot[2] = known[one];
-            __atomic_store_n(slot, string.low, __ATOMIC_RELEASE);
-        }
-    }
-    let_go(&buffers);
-    return known ? PyLong_FromLongLong(lost) : NULL;
-}
 
 /* What is to be replaced: a span (-1 less its number), or (0) the next of the words of the vocabulary, or of those outside
    it, which stand by themselves. */
@@ -108,6 +43,7 @@ typedef struct {
     Edits edits;
     int32_t *misses; /* three numbers each: whether it is a word, where it starts and ends */
     int64_t miss_room, miss_count;
+    uint64_t *seen; /* hashes of what is missing already, each at its place, so that it is told once, or seldom more */
 } Cutter;
 
 enum { FEWEST = 24, AT_ONCE = FEWEST + WINDOW / 2 + 1 }; /* runs that are found together */
@@ -182,11 +118,13 @@ static inline int decide(Cutting *now, int32_t after, int is_last)
     return is_drawn && word->code == NUMBER ? STRANGE : DONE;
 }
 
-static int miss(Cutter *cutter, int is_word, int64_t start, int64_t end)
+static int miss(Cutter *cutter, int is_word, int64_t start, int64_t end, uint64_t hash)
 {
     if (end - start > LONGEST)
         return STRANGE;
-    if (cutter->miss_count < cutter->miss_room) {
+    uint64_t *seen = cutter->seen + hash % SEEN;
+    if (cutter->miss_count < cutter->miss_room && *seen != (hash | 1)) {
+        *seen = hash | 1; /* never the 0 of a place that is free */
         int32_t *one = cutter->misses + 3 * cutter->miss_count++;
         one[0] = is_word;
         one[1] = (int32_t)start;
@@ -200,11 +138,12 @@ static int other_gap(Cutter *cutter, int64_t start, int64_t end, int32_t *flags)
     const uint8_t *gap = cutter->data + start;
     const int64_t length = end - start, room = cutter->length - start;
     int32_t entry = -1;
+    uint64_t hash = 0;
     *flags = 0;
     if (length <= LONGEST)
-        entry = found(&cutter->gaps, gap, length, room, hashed(gap, length, room, cutter->gaps.seed));
+        entry = found(&cutter->gaps, gap, length, room, hash = hashed(gap, length, room, cutter->gaps.seed));
     if (entry < 0)
-        return miss(cutter, 0, start, end);
+        return miss(cutter, 0, start, end, hash);
     *flags = cutter->gap_flags[entry];
     return DONE;
 }
@@ -343,12 +282,13 @@ static int cut_long(Cutter *cutter, const Run *run, int32_t gap, Cutting *now)
     const uint8_t *at = cutter->data + run->start;
     int64_t start = run->start;
     int32_t entry = -1;
+    uint64_t hash = 0;
     int state = DONE;
     if (length <= LONGEST)
-        entry = found(&cutter->words, at, length, room, hashed(at, length, room, cutter->words.seed));
+        entry = found(&cutter->words, at, length, room, hash = hashed(at, length, room, cutter->words.seed));
     if (entry < 0) {
         now->place++;
-        return miss(cutter, 1, run->start, run->stop);
+        return miss(cutter, 1, run->start, run->stop, hash);
     }
     for (int32_t part = cutter->first_parts[entry]; part < cutter->first_parts[entry + 1]; part++) {
         const int32_t *one = cutter->parts + (int64_t)PART * part;
@@ -463,6 +403,10 @@ PyObject *cut_texts(PyObject *self, PyObject *args)
     cutter.edits.inside_count = inside_count;
     cutter.edits.outside_count = outside_count;
     cutter.miss_room = miss_room;
+    if (!(cutter.seen = calloc(SEEN, sizeof *cutter.seen))) {
+        PyErr_NoMemory();
+        goto over;
+    }
     if (!(cutter.data = memory(&buffers, data_of, length, 1, 0)) ||
         !read_texts(&buffers, starts_of, ends_of, count, length, &cutter.texts) ||
         !(cutter.classes = memory(&buffers, classes_of, KINDS, 1, 0)) ||
@@ -510,6 +454,7 @@ PyObject *cut_texts(PyObject *self, PyObject *args)
     result = Py_BuildValue("LLLLL", (long long)text, (long long)now->count, (long long)now->inside_count,
                            (long long)now->outside_count, (long long)cutter.miss_count);
 over:
+    free(cutter.seen);
     let_go(&buffers);
     return result;
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from pathlib import Path
 
@@ -67,7 +67,13 @@ class Vocabulary:
         [True, False]
         """
         # One call for all words together; line breaks in them would be taken for ends.
-        words = "\n".join(self.words).lower().split("\n")
+        written = "\n".join(self.words)
+        small = written.lower()
+        if small == written and isinstance(lowered, Set):  # then the few are looked up, instead of the many
+            found = np.zeros(len(self.words), dtype=np.bool_)
+            found[[self.ids[word] for word in lowered if word in self.ids]] = True
+            return found
+        words = small.split("\n")
         if len(words) != len(self.words):
             words = [word.lower() for word in self.words]
         return np.fromiter(map(lowered.__contains__, words), np.bool_, len(words))
