@@ -92,22 +92,28 @@ def test_draws_on_a_large_graph_follow_the_law_with_a_compiler_and_without(
 
 
 @pytest.mark.skipif(compiled() is None, reason="only compiled code asks for surroundings")
+@pytest.mark.parametrize("blocked", [(), (17, 400, 401)])
 @pytest.mark.parametrize(("k", "fall"), [(0, 0.3), (0, 1.0), (0, 3.0), (4, 0.5), (4, 3.0), (4, 5.0)])
-def test_words_that_come_once_are_drawn_as_without_surroundings_and_by_the_law(k: int, fall: float) -> None:
+def test_words_that_come_once_are_drawn_as_without_surroundings_and_by_the_law(
+    k: int, fall: float, blocked: tuple[int, ...]
+) -> None:
     graph, native = GraphSpace.of(make_space(WORDS, 4, seed=6), k), compiled()
     assert native is not None
     form, weights = graph.search.native_form, np.exp(-fall * np.arange(graph.shells + 1.0))
     around, hops = look_around(form, native), graph.search.distances(np.arange(WORDS))
-    law = np.array([np.bincount(row, minlength=graph.shells + 1) for row in hops]) * weights
+    are_blocked = np.isin(np.arange(WORDS), blocked)
+    law = np.array([np.bincount(row[~are_blocked], minlength=graph.shells + 1) for row in hops]) * weights
     law /= law.sum(axis=1, keepdims=True)
-    known, unknown = HopDraws(form, weights, None, around), HopDraws(form, weights)
+    given = are_blocked if blocked else None
+    known, unknown = HopDraws(form, weights, given, around), HopDraws(form, weights, given)
     found = np.zeros(graph.shells + 1)
     every, starts = np.arange(WORDS), np.arange(WORDS + 1)
     for number in range(40):
         key = np.full(8, number, dtype=np.uint32)
         drawn = known.draw(native, every, starts, key)
         if number % 10 == 0:  # new ones, which remember nothing
-            known = HopDraws(form, weights, None, around)
+            known = HopDraws(form, weights, given, around)
+        assert not are_blocked[drawn].any()
         assert np.array_equal(drawn, unknown.draw(native, every, starts, key))
         found += np.bincount(hops[every, drawn], minlength=len(found))
     stated = 40 * law.sum(axis=0)
@@ -127,7 +133,7 @@ def test_a_graph_that_was_sent_to_another_process_draws_the_same(graph: GraphSpa
 def test_what_is_found_is_kept_in_the_cache(graph: GraphSpace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
     first = lay_out(graph.search, "laid-test")
-    assert (tmp_path / "laid-test" / "order.npy").exists()
+    assert [entry.name for entry in tmp_path.glob("laid-test-*/order.npy")]
     monkeypatch.setattr("wordveil.spaces.laid.look_around", None)
     again = lay_out(graph.search, "laid-test")
     assert first.around is not None

@@ -29,7 +29,7 @@ typedef struct {
 
 /* How many words lie at each level, and how many edges begin there: of every word, up to where draws list words at first.
    Then a word that is drawn once is drawn without a list, which takes far longer than a draw. A level without a word here is
-   one of which nothing is known. */
+   one of which nothing is known; so it is for words with a blocked one at any of their levels. */
 typedef struct {
     const uint16_t *counts; /* two for each level of each word, or NULL */
     int64_t levels;

@@ -331,7 +331,7 @@ static int draw_around(const Graph *graph, const Kept *kept, const uint8_t *bloc
         around->blocked = blocked;
         around->weights = weights;
         around->afar = afar;
-        around->nearby = blocked ? (Nearby){NULL, 0} : *nearby; /* there, who may be drawn counts */
+        around->nearby = *nearby;
         around->hops = hops;
         around->ball = graph->words / BALL_SHARE > SMALLEST_BALL ? graph->words / BALL_SHARE : SMALLEST_BALL;
         done = draw_all(around, stream, sources, count, starts, waiting, &window, out);

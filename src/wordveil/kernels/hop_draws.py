@@ -106,6 +106,27 @@ def _seen_from_afar(graph: tuple[Any, ...], native: ModuleType) -> NDArray[np.ui
     return seen
 
 
+def _counts_without(
+    are_blocked: NDArray[np.bool_] | None, graph: tuple[Any, ...], counts: NDArray[np.uint16]
+) -> NDArray[np.uint16]:
+    """Return the counts, with nothing known of the words that have a blocked one where they are counted."""
+    if are_blocked is None or not are_blocked.any():
+        return counts
+    indptr, indices = graph[:2]
+    levels = counts.shape[1]
+    hops = np.where(are_blocked, 0, levels).astype(np.uint8)  # to the nearest blocked word, as far as is counted
+    front = np.flatnonzero(are_blocked)
+    for hop in range(1, levels):
+        degrees = (indptr[front + 1] - indptr[front]).astype(np.int64)
+        ends = np.cumsum(degrees)
+        beyond = indices[np.repeat(indptr[front] - (ends - degrees), degrees) + np.arange(ends[-1] if len(ends) else 0)]
+        front = np.unique(beyond[hops[beyond] == levels])
+        hops[front] = hop
+    counts = counts.copy()
+    counts[hops < (counts[:, :, 0] > 0).sum(axis=1)] = 0
+    return counts
+
+
 class HopDraws:
     """Draws words by their hops, with one set of weights and blocked words.
 
@@ -144,7 +165,7 @@ class HopDraws:
         self._scratch = list[NDArray[np.uint64]]()
         self._rows = int(_FOR_ROWS * len(room)) // (_PLANES * (graph[2] // 64 + 1))  # that may still be kept
         self._spent = self._drawn = 0  # edges looked at for guesses of words that have no row, and draws of them
-        self._counts = None if around is None else around.counts
+        self._counts = None if around is None else _counts_without(self._blocked, graph, around.counts)
         self._afar = None if around is None else around.afar
         self._has_looked = False
         self._keeps = threading.Lock()

@@ -7,6 +7,7 @@ order.
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -67,6 +68,11 @@ def _ordered(search: HopSearch) -> tuple[NDArray[np.int32], NDArray[np.int32], N
 def _kept(
     search: HopSearch, key: str, native: ModuleType
 ) -> tuple[NDArray[np.int32], list[NDArray[np.int32]], Surroundings]:
+    # Of the same vectors an approximate search may list other neighbours, and words must be drawn on
+    # the graph that is told of.
+    indptr, indices = search.native_form[:2]
+    key = f"{key}-{zlib.crc32(indices.data, zlib.crc32(indptr.data)):08x}"
+
     def fill(folder: Path) -> None:
         order, indptr, indices = _ordered(search)
         around = look_around(HopSearch(indptr, indices).native_form, native)
@@ -74,5 +80,5 @@ def _kept(
         for name, numbers in made.items():
             np.save(folder / f"{name}.npy", numbers)
 
-    order, indptr, indices, *found = cached_arrays(key, fill, "order", "indptr", "indices", *Surroundings._fields)
-    return order, [indptr, indices], Surroundings(*found)
+    order, *found = cached_arrays(key, fill, "order", "indptr", "indices", *Surroundings._fields)
+    return order, found[:2], Surroundings(*found[2:])
