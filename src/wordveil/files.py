@@ -40,10 +40,11 @@ DAMAGE = (OSError, ValueError, EOFError)
 KINDS = (
     "vectors",
     "graph",
+    "laid",
     "ring",
     "neighbours",
     "density",
-    "smooth",
+    "peaks",
     "calibration",
     "hearst",
     "reading",

@@ -11,7 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from wordveil.io import Destination, FileJob, Reading, make_plan
+from tests.conftest import make_space, names
+from wordveil import Veil, mechanism
+from wordveil.io import Destination, FileJob, Reading, Veils, make_plan
+
+VEILS = Veils(lambda seed: Veil(mechanism("graph", make_space(60, 4), epsilon=2.0, k=3), seed=seed))
 
 ROWS = [
     {"id": str(number), "customer": "Ann Lee", "text": "the ship left the harbour early", "note": "we met at the river"}
@@ -35,7 +39,7 @@ def told(source: Path, *columns: str, person: str | None = None) -> list[str]:
     plan, found = make_plan(source), list[str]()
     job = FileJob(plan, Reading(columns, person=person), Destination.of(source.with_name("out"), plan))
     job.tell = found.append
-    job.check()
+    job.run(VEILS)
     return found
 
 

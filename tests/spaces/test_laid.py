@@ -132,10 +132,10 @@ def test_a_graph_that_was_sent_to_another_process_draws_the_same(graph: GraphSpa
 @pytest.mark.skipif(compiled() is None, reason="only compiled code keeps anything")
 def test_what_is_found_is_kept_in_the_cache(graph: GraphSpace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
-    first = lay_out(graph.search, "laid-test")
-    assert [entry.name for entry in tmp_path.glob("laid-test-*/order.npy")]
+    first = lay_out(graph.search, "laid-4-" + 32 * "a")
+    assert [entry.name for entry in tmp_path.glob(f"laid-4-*-{32 * 'a'}/order.npy")]
     monkeypatch.setattr("wordveil.spaces.laid.look_around", None)
-    again = lay_out(graph.search, "laid-test")
+    again = lay_out(graph.search, "laid-4-" + 32 * "a")
     assert first.around is not None
     assert again.around is not None
     assert np.array_equal(first.around.counts, again.around.counts)

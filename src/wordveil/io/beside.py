@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 
+from wordveil.errors import InputError
 from wordveil.io.formats import Reading
 from wordveil.io.inputs import Piece, Plan
 
@@ -36,7 +38,8 @@ def tell_texts_beside(plan: Plan, reading: Reading, tell: Callable[[str], object
 def _texts_beside(piece: Piece, reading: Reading) -> tuple[str, ...]:
     looking = replace(reading, columns=(), spans=None, person=None, every_column=True, batch_words=_AT_ONCE)
     values, words = defaultdict[str, int](int), defaultdict[str, int](int)
-    with piece.format.open_reader(piece.source, looking) as reader:
+    # What cannot be read is told of when its turn comes.
+    with piece.format.open_reader(piece.source, looking) as reader, suppress(InputError):
         for record in islice((record for some, _ in reader.look() for record in some), _LOOKED_AT):
             for name, value in record.items():
                 if value and value.strip():

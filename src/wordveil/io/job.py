@@ -76,7 +76,6 @@ class _Job:
             from wordveil.io.headers import check_headers  # noqa: PLC0415 - what it compiles is for tables alone
 
             check_headers(self._plan, self._reading, self.tell)
-            tell_texts_beside(self._plan, self._reading, self.tell)
 
     def _seems_plain(self, piece: Piece) -> bool:
         """Whether an input that may be plain text can be read and seems to be."""
@@ -301,6 +300,7 @@ class FileJob(_Job):
     def run(self, veils: Veils, watch: JobWatch | None = None, workers: int = 1) -> Tally:
         """Do the job, or what is left of it, and return the sums over all of it."""
         self._check_person(veils)
+        tell_texts_beside(self._plan, self._reading, self.tell)
         crew = self._crew(veils, workers)
         state = self._state(veils)
         done, left = self._plan.pieces[: state.piece], self._plan.pieces[state.piece :]

@@ -68,10 +68,11 @@ def _ordered(search: HopSearch) -> tuple[NDArray[np.int32], NDArray[np.int32], N
 def _kept(
     search: HopSearch, key: str, native: ModuleType
 ) -> tuple[NDArray[np.int32], list[NDArray[np.int32]], Surroundings]:
-    # Of the same vectors an approximate search may list other neighbours, and words must be drawn on
-    # the graph that is told of.
+    # Of the same vectors an approximate search may list other neighbours, and words must be drawn on the graph that is
+    # told of.
     indptr, indices = search.native_form[:2]
-    key = f"{key}-{zlib.crc32(indices.data, zlib.crc32(indptr.data)):08x}"
+    kind, _, checksum = key.rpartition("-")
+    key = f"{kind}-{zlib.crc32(indices.data, zlib.crc32(indptr.data)):08x}-{checksum}"
 
     def fill(folder: Path) -> None:
         order, indptr, indices = _ordered(search)
