@@ -1,22 +1,25 @@
 """Calibrating laplace, against plain repetition: 10,000 words × 1,000 draws × 10 ε on the bundled 50,000 × 100.
 
     python -m benchmarks.calibration [--words 10000]
-    python -m benchmarks.calibration --whole laplace hyperbolic@wordnet-poincare  # the whole command at its defaults,
-                                                                                  # with an empty cache
+    python -m benchmarks.calibration --whole laplace hyperbolic@wordnet-poincare --json docs/speed-calibration.json
 
 Both are timed in one run. Plain repetition is timed on a slice, before and after, and scaled up. The estimates of both
-are compared on the words of the slice, in standard errors.
+are compared on the words of the slice, in standard errors. ``--whole`` runs the whole command at its defaults instead,
+with an empty cache, for each of some mechanisms; what it finds is added to what the page of speed shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +41,16 @@ def main() -> None:
     parser.add_argument(
         "--whole", nargs="+", metavar="MECHANISM", help="run `wordveil calibrate` with each; NAME@SPACE"
     )
+    parser.add_argument("--minutes", type=float, default=6.0, help="how long each may take")
+    parser.add_argument("--json", type=Path, help="with --whole: add the figures to those in this file")
     asked = parser.parse_args()
     if asked.whole:
-        print(f"load {os.getloadavg()[0]:.1f} at the start\n")
-        print("| mechanism | CPU s | s | peak MB | first line after, s | ε that it finds |\n|---|---|---|---|---|---|")
-        for name in asked.whole:
-            print(_whole(name), flush=True)
+        rows = [_whole(name, 60.0 * asked.minutes) for name in asked.whole]
+        known = json.loads(asked.json.read_text(encoding="utf-8")) if asked.json and asked.json.exists() else []
+        facts = [*(row for row in known if row["mechanism"] not in asked.whole), *rows]
+        if asked.json:
+            asked.json.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(table_of(facts))
         return
     words = asked.words
     space = load_space("glove-50k")
@@ -67,28 +74,47 @@ def main() -> None:
     _compare(found, np.concatenate([before[1], after[1]], axis=1))
 
 
-def _whole(name: str) -> str:
-    """Run the command at its defaults with an empty cache. Return its row: processor seconds first, of all threads."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def _whole(name: str, seconds: float) -> dict[str, Any]:
+    """Run the command at its defaults with an empty cache. Return what it took, processor seconds of all threads."""
+    load, before = os.getloadavg()[0], resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        began, first, chosen = time.monotonic(), "-", "-"
+        began, told = time.monotonic(), ""
         mechanism, _, space = name.partition("@")
         command = [sys.executable, "-m", "wordveil", "calibrate", "--mechanism", mechanism]
         command += ["--space", space] if space else []
         environment = {**os.environ, "WORDVEIL_CACHE": folder}
         with subprocess.Popen(
-            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as run:
-            for line in run.stdout or ():
-                if line.startswith("wordveil: ") and first == "-":
-                    first = f"{time.monotonic() - began:.1f}"
-                if line.startswith("Choose ε = "):
-                    chosen = line.partition("= ")[2].strip(" .\n")
-    if run.returncode:
+            try:
+                told, _ = run.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                run.kill()
+        took = time.monotonic() - began
+    if run.returncode > 0:
         raise SystemExit(run.returncode)
-    took, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return f"| {name} | {spent:,.0f} | {took:,.0f} | {after.ru_maxrss / 1024:,.0f} | {first} | {chosen} |"
+    chosen = [line.partition("= ")[2].strip(" .") for line in told.splitlines() if line.startswith("Choose ε = ")]
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "mechanism": name,
+        "ended": run.returncode == 0,
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "seconds": took,
+        "peak_mb": after.ru_maxrss / 1024,
+        "load": load,
+        "epsilon": chosen[0] if chosen else None,
+    }
+
+
+def table_of(facts: list[dict[str, Any]]) -> str:
+    """Return the figures of `wordveil calibrate` as a table."""
+    lines = ["| mechanism | s | CPU s | peak MB so far | load before | ε that it finds |", "|---|---|---|---|---|---|"]
+    for row in facts:
+        least = "" if row["ended"] else "more than "
+        chosen = row["epsilon"] or ("none" if row["ended"] else "-")
+        took = f"{least}{row['seconds']:,.0f} | {least}{row['cpu']:,.0f}"
+        lines.append(f"| {row['mechanism']} | {took} | {row['peak_mb']:,.0f} | {row['load']:.1f} | {chosen} |")
+    return "\n".join(lines)
 
 
 def _plain(space: EuclideanSpace, ids: NDArray[np.int64], seed: int) -> tuple[float, NDArray[np.int64]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import files, reading, sizes
+from benchmarks import calibration, files, reading, sizes
 from benchmarks.growth import AXES
 from benchmarks.measure import Row
 
@@ -24,6 +24,7 @@ _GPU = "speed-gpu.json"
 _FILES = "speed-files.json"
 _READING = "speed-reading.json"
 _READING_GPU = "speed-reading-gpu.json"
+_CALIBRATION = "speed-calibration.json"
 _SIZES = "speed-sizes.json"
 
 _HEAD = """# Speed
@@ -63,14 +64,20 @@ workers at 1.8 times the rate of one; and at ε = 1 no more than 1.5 times the C
 This is where the time goes:
 
 - **Draws** take two thirds of what is left of a job on text, because each looks at memory in several places. At a small
-  ε words go far. A far word is found by guessing until a guess is right. To check a guess takes a search,
-  unless the hops from the word to all others are known. They are computed for words that are drawn often, 256 or 512
-  words at a time, which takes each thread up to 384 bytes of memory per word of the space, or 192 if the space has
-  more than 546,000 words. These hops, and the lists of near words, are kept for the next draws in at most 160 MiB;
-  what does not fit is computed again. Workers that veil text are threads of one process: they share
-  what is known of words, and the spellings that they learn. Those that veil other formats are processes.
-- **Finding what is not a word.** Compiled code finds numbers, amounts and dates that stand plainly between words. A
-  text with anything else that may not be a word goes through regular expressions in Python, once for each spelling.
+  ε words go far. A far word is found by guessing until a guess is right. To check a guess takes a search, unless it is
+  known how far all words lie from the one that is drawn. That is found out for words that are drawn often, 256 or 512
+  words at a time, which takes each thread up to 320 bytes of memory per word of the space, or 160 if the space has
+  more than 655,000 words. It takes 2 bits for each word: a hop or two more are searched when a guess needs them. What
+  is found, and the lists of near words, are kept for the next draws in at most 160 MiB; what does not fit is computed
+  again. What is left at ε = 1 are words that come once or twice in a block of text: each takes as long as dozens of
+  draws of a frequent word, for which what was found is kept. Workers that veil text are threads of one process: they
+  share what is known of words, and the spellings that they learn. Those that veil other formats are processes.
+- **Blocks.** Compiled code takes up to a million words at once, and with a seed, or with Python, a quarter of that:
+  the more there are, the fewer of them are different, and the seldomer a checkpoint is written. The blocks have one
+  size, and each worker gets as many.
+- **Finding what is not a word.** Compiled code finds numbers, fractions, amounts and dates that stand plainly between
+  words. A text with anything else that may not be a word, one line in 350 of the speeches, goes through regular
+  expressions in Python.
 - **CSV.** Compiled code cuts and quotes the rows that Python's csv module would read the same way; others go through
   that module.
 - **Small files.** Each is looked up, opened, read and created, and most of that is the system's time.
@@ -88,6 +95,19 @@ bundled space and an empty cache. A table is computed once for a mechanism, an �
 cache. What is learnt from a release is never cached.
 """
 
+_CALIBRATION_TEXT = """
+## Calibrating
+
+`python -m benchmarks.calibration --whole MECHANISM … --json docs/speed-calibration.json` ran the whole command
+`wordveil calibrate --mechanism MECHANISM` at its defaults with an empty cache. The aim is a minute.
+"""
+
+_CALIBRATION_FOOT = """
+`laplace` and the mechanisms whose noise has a direction and a length share directions over words and ε, and so do
+`vickrey`, `polar` and `remapped` while they are measured. What is released never shares anything. `density` and the
+hyperbolic mechanisms draw every word.
+"""
+
 _SIZES_TEXT = """
 ## Large embeddings
 
@@ -100,9 +120,12 @@ _SIZES_FOOT = """
 A graph is built in pieces that are kept, so a build that was killed continues where it stopped. Above 2·10¹³ products
 it is built in parts of the space, and misses some neighbours. That costs utility, never privacy: any connected graph
 over public words gives a metric, and the guarantee is in hops on the graph as it is. Draws on a larger graph are slower
-because more words are distinct, and each has more words around it. At a small ε most draws go to words six or more hops
-away. That a guess is no farther than it may be is then found by a search from both ends, through thousands of edges
-that lie anywhere in memory: some microseconds for each draw of a rare word, for which nothing is worth remembering.
+because more words are distinct, and each has more words around it. So three things are found once for a graph of 65,536
+words or more, and kept in the cache beside it, in some 115 bytes a word: an order of the words in which near words lie
+near in memory; how many words lie around each word and how many edges begin there, so that a word that comes once is
+drawn without a list of them; and, where words lie far apart, the hops from each to 32 words, which show of most guesses
+that they are too far. At a small ε most draws go to words six or more hops away, and a word that comes once needs a
+list of hundreds of words around it.
 """
 
 _GPU_TEXT = """
@@ -188,6 +211,7 @@ def page(about: dict[str, object], rows: list[Row], curves: list[dict[str, Any]]
     ]
     parts += _kept(folder / _FILES, _FILES_TEXT, files.table_of, _FILES_FOOT)
     parts += _kept(folder / _READING, _READING_TEXT, reading.table_of)
+    parts += _kept(folder / _CALIBRATION, _CALIBRATION_TEXT, calibration.table_of, _CALIBRATION_FOOT)
     if curves:
         parts += ["## Growth", "", _growth_text(curves), "", f"![Seconds and memory against size]({_PICTURE})", ""]
         parts.append(growth_table(curves))

@@ -6,6 +6,7 @@ import os
 import pickle
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -290,3 +291,13 @@ def test_what_was_not_used_for_a_while_gives_up_its_memory(monkeypatch: pytest.M
     assert (len(old), len(new)) == (0, 128)
     assert np.array_equal(new.look_up(everyone)[0], rows_of(everyone))
     assert in_a_fork(lambda: bytes([len(new), len(old)])) == bytes([0, 0])
+
+
+def test_figures_of_all_words_do_not_hold_the_rows_that_they_come_from() -> None:
+    made = KnnTruncated(make_space(6000, 4, seed=3), 1.5, k=20)
+    tracemalloc.start()
+    try:
+        made.log_weight_columns(np.array([1]), np.arange(6000))
+        assert tracemalloc.get_traced_memory()[1] < 6000 * 6000 * 4 / 2
+    finally:
+        tracemalloc.stop()

@@ -59,7 +59,8 @@ class LazyTable:
         missing = words[~self._known[words]]
         # Two threads that miss the same words compute the same figures, so neither waits for the other.
         parts = list(blocks(len(missing), max(1, _ENTRIES // self._words)))
-        for part, figures in zip(parts, run(lambda part: self._compute(missing[part]), parts), strict=True):
+        # Copies, because a column of a part would hold the whole part until all are done.
+        for part, figures in zip(parts, run(lambda part: self._compute(missing[part]).copy(), parts), strict=True):
             # `setdefault` is atomic: if two threads create the table, both write into the same one.
             table = self._found.setdefault(figures.shape[1], np.empty((self._words, figures.shape[1])))
             table[missing[part]] = figures
