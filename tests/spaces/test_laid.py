@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import chi2, chisquare
 
 from tests.conftest import ALPHA, make_space
 from wordveil._mechanisms.graph import Graph
+from wordveil.files import _ENTRY
 from wordveil.kernels import compiled
 from wordveil.kernels.hop_draws import HopDraws, look_around
 from wordveil.noise import Entropy
@@ -18,6 +22,7 @@ from wordveil.spaces import GraphSpace
 from wordveil.spaces.laid import lay_out
 
 WORDS = 900
+KEY = f"4-{0:064x}"
 
 
 @pytest.fixture
@@ -129,14 +134,71 @@ def test_a_graph_that_was_sent_to_another_process_draws_the_same(graph: GraphSpa
     assert np.array_equal(pickle.loads(sent).draw(ids, Entropy(3)), drawn)  # noqa: S301 - it was made here
 
 
-@pytest.mark.skipif(compiled() is None, reason="only compiled code keeps anything")
-def test_what_is_found_is_kept_in_the_cache(graph: GraphSpace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("WORDVEIL_CACHE", str(tmp_path))
-    first = lay_out(graph.search, "laid-4-" + 32 * "a")
-    assert [entry.name for entry in tmp_path.glob(f"laid-4-*-{32 * 'a'}/order.npy")]
+    return tmp_path
+
+
+@pytest.mark.skipif(compiled() is None, reason="only compiled code keeps anything")
+def test_what_is_found_is_kept_in_the_cache(graph: GraphSpace, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = lay_out(graph.search, KEY)
+    (entry,) = cache.iterdir()
+    assert _ENTRY.fullmatch(entry.name)  # or room would never be made of it
     monkeypatch.setattr("wordveil.spaces.laid.look_around", None)
-    again = lay_out(graph.search, "laid-4-" + 32 * "a")
+    again = lay_out(graph.search, KEY)
     assert first.around is not None
     assert again.around is not None
     assert np.array_equal(first.around.counts, again.around.counts)
     assert np.array_equal(first.search.native_form[1], again.search.native_form[1])
+
+
+DAMAGES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    "shorter": lambda numbers: numbers[:-1],
+    "longer": lambda numbers: np.concatenate([numbers, numbers[-1:]]),
+    "of another type": lambda numbers: numbers.astype(np.float64),
+    "wider": lambda numbers: np.repeat(numbers, 2, axis=-1),
+    "without shape": lambda numbers: numbers.ravel()[0],
+    "of another graph": lambda numbers: np.repeat(numbers[1::2], 2, axis=0),
+}
+
+
+@pytest.mark.skipif(compiled() is None, reason="only compiled code keeps anything")
+@pytest.mark.parametrize("how", DAMAGES)
+@pytest.mark.parametrize("name", ["order", "counts", "afar"])
+def test_what_does_not_fit_the_graph_is_made_again(graph: GraphSpace, cache: Path, name: str, how: str) -> None:
+    whole = lay_out(graph.search, KEY)
+    (path,) = cache.glob(f"*/{name}.npy")
+    numbers = np.load(path)
+    np.save(path, DAMAGES[how](numbers))
+    again = lay_out(graph.search, KEY)
+    assert whole.order is not None
+    assert again.order is not None
+    assert np.array_equal(whole.order, again.order)
+    if (name, how) != ("afar", "of another graph"):  # it is not seen, and told in no form
+        assert np.array_equal(np.load(path), numbers)
+
+
+def test_draws_are_on_the_graph_in_whatever_order_it_was_kept(graph: GraphSpace, cache: Path) -> None:
+    lay_out(graph.search, KEY)
+    for path in cache.glob("*/order.npy"):
+        np.save(path, np.load(path)[::-1])
+    laid = lay_out(graph.search, KEY)
+    assert laid.order is not None
+    hops = graph.search.distances(laid.order[:9])
+    assert np.array_equal(laid.search.distances(np.arange(9)), hops[:, laid.order])
+
+
+@pytest.mark.skipif(compiled() is None, reason="only compiled code asks for surroundings")
+@pytest.mark.parametrize("level", [1, 2])
+def test_wrong_counts_lead_to_no_place_that_there_is_not(graph: GraphSpace, level: int) -> None:
+    native, form = compiled(), graph.search.native_form
+    assert native is not None
+    around = look_around(form, native)
+    counts = around.counts.copy()
+    counts[:, level:] = 60_000
+    counts[:, 0, 1] = 60_000 if level == 1 else counts[:, 0, 1]
+    draws = HopDraws(form, np.exp(-np.arange(graph.shells + 1.0)), None, around._replace(counts=counts))
+    for number in range(30):
+        drawn = draws.draw(native, np.arange(WORDS), np.arange(WORDS + 1), np.full(8, number, dtype=np.uint32))
+        assert 0 <= drawn.min() <= drawn.max() < WORDS

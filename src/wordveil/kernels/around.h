@@ -359,7 +359,7 @@ static void settle(Around *around)
         begin_around(around);
     take_own(around);
     (void)allowed_at(around, around->reach);
-    (void)edges_of(around, around->reach);
+    (void)reach_to(around, around->ball, around->draws); /* as before, unless what was counted is wrong */
     keep_or_note(around);
 }
 

@@ -99,12 +99,14 @@ static inline int64_t attempt(Around *around, double uniform, uint64_t bits, int
     if (place > 1) {
         const int64_t level = around->reach + 2 - place, *levels;
         const int32_t source = around->source, *edges = around->graph->indices + around->graph->indptr[source];
+        /* Counts may come from a file, so places are bounded by the graph and by what is listed, not by them. */
         if (around->counts && (!level || (level == 1 && around->counts[2] == around->counts[1]))) {
-            put_out(out, draw, level ? edges[one_of(bits, around->counts[2])] : source);
+            put_out(out, draw, level ? edges[one_of(bits, around->graph->indptr[source + 1] - around->graph->indptr[source])] : source);
             return noted;
         }
         if (lists_for_once(around, level)) {
-            put_out(out, draw, around->queue[around->levels[level] + one_of(bits, around->counts[2 * level])]);
+            levels = around->levels + level;
+            put_out(out, draw, around->queue[levels[0] + one_of(bits, levels[1] - levels[0])]);
             return noted;
         }
         settle(around);

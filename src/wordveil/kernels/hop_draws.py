@@ -76,6 +76,17 @@ class Surroundings(NamedTuple):
     #: The hops to a few words that lie far from one another, where words may; more than 255 count as 255.
     afar: NDArray[np.uint8]
 
+    def fits(self, degrees: NDArray[np.integer[Any]]) -> bool:
+        """Whether these are of a graph whose words have so many neighbours, as far as is quickly seen."""
+        counts, afar, words = self.counts, self.afar, len(degrees)
+        if counts.dtype != np.uint16 or counts.ndim != 3 or len(counts) != words or counts.shape[1:] != (_LEVELS, 2):
+            return False
+        if afar.dtype != np.uint8 or afar.ndim != 2 or len(afar) != words or afar.shape[1] not in (0, _AFAR):
+            return False
+        is_known = degrees <= np.iinfo(np.uint16).max
+        ones, its = counts[:, 0, 0], counts[:, 0, 1]
+        return bool((ones == is_known).all() and (its == np.where(is_known, degrees, 0)).all())
+
 
 def look_around(graph: tuple[Any, ...], native: ModuleType) -> Surroundings:
     """Find the surroundings of every word."""

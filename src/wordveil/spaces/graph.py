@@ -54,7 +54,7 @@ class GraphSpace(HopSpace):
 
     metric = "hops on the neighbour graph"
     unit = "hop"
-    #: Where the cache has what makes draws on a large graph fast.
+    #: By what the cache knows what makes draws on a large graph fast.
     key: str | None = None
 
     def __init__(
@@ -149,7 +149,7 @@ class GraphSpace(HopSpace):
             for listed in done:  # the graph is in the cache now
                 listed.forget_pieces()
             graph = cls(name, space.vocabulary, indptr, indices)
-            graph.key = f"laid-{k}-{space.checksum}"
+            graph.key = f"{k}-{space.checksum}"
             _ = graph.laid
             if found[0] < 1.0:
                 graph.remarks = (
