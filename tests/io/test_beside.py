@@ -68,3 +68,32 @@ def test_a_folder_tells_once_of_files_that_are_alike(tmp_path: Path) -> None:
     for number in range(4):
         write(folder / f"{number}.csv")
     assert len(told(folder, "customer")) == 1
+
+
+def test_keys_that_are_data_are_not_named(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    rows = [
+        {
+            "text": "the ship left",
+            "note": "we met at the river",
+            "replies": {f"Ann {number}": "she was late again today"},
+        }
+        for number in range(9)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (sentence,) = told(source, "text")
+    assert "column note and " in sentence
+    assert "Ann" not in sentence
+    for row in rows:
+        del row["note"]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (sentence,) = told(source, "text")
+    assert "Ann" not in sentence
+
+
+def test_names_of_columns_stay_within_a_line_and_are_those_of_the_table(tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    write(source, [{"text": "the ship left", "no\nte\x1b[31m": "we met at the river"}] * 5)
+    (sentence,) = told(source, "text")
+    assert "column 'no" in sentence
+    assert sentence.isprintable()

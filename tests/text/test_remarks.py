@@ -110,3 +110,10 @@ def test_identifiers_outside_the_selection_are_not_said_to_be_replaced(words: Eu
         assert any("dentifiers" in said and "as they are" in said for said in report["not_protected"])
         assert any("e-mail" in said for said in report["warnings"])
         assert not any("e-mail" in said for said in Veil(made, **how).report()["warnings"])
+
+
+def test_of_words_outside_the_vocabulary_it_is_said_what_became_of_them(words: EuclideanSpace) -> None:
+    made, counts = mechanism("graph", words, epsilon=4.0), Counts(words=10, drawn=2, outside=8)
+    said = [remarks(Veil(made, oov=oov, unproven=True), counts)[-1] for oov in ("replace", "drop", "keep")]
+    assert len(set(said)) == 3
+    assert ["replaced" in one for one in said] == [True, False, False]

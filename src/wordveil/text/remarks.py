@@ -75,6 +75,10 @@ def told_before(veil: Veil) -> list[str]:
     return said
 
 
+#: What became of words outside the vocabulary.
+_BECAME = {"replace": "replaced by words unrelated to them", "drop": "left out", "keep": "released as they are"}
+
+
 def remarks(veil: Veil, counts: Counts) -> list[str]:
     """Return the warnings about a release, given its counts."""
     said = told_before(veil)
@@ -94,7 +98,7 @@ def remarks(veil: Veil, counts: Counts) -> list[str]:
     if coverage is not None and coverage < _KNOWS_FEW:
         much = "most" if coverage < _KNOWS_FEWER else "many"
         said.append(
-            f"The space knows only {coverage:.0%} of the words to veil, so {much} of them were replaced by words "
-            "unrelated to them: check the column, its language and the space."
+            f"The space knows only {coverage:.0%} of the words to veil, so {much} of them were {_BECAME[veil.oov]}: "
+            "check the column, its language and the space."
         )
     return said
