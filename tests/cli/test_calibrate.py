@@ -87,6 +87,8 @@ def test_calibrate_attacks_texts_of_ones_own(capfd: pytest.CaptureFixture[str], 
     by_epsilon = {one["epsilon"]: one for one in facts["measurements"]}
     theirs = [[who["value"] for who in one["attackers"] if who["on"] == "your texts"] for one in by_epsilon.values()]
     assert all(len(one) == 1 for one in theirs), "at every ε that was asked for, and at the recommended one"
+    own_attackers = [who for one in by_epsilon.values() for who in one["attackers"] if who["on"] == "your texts"]
+    assert not any(who["uses_context"] for who in own_attackers)  # a population reader has none
     assert by_epsilon[6.0]["strongest"]["value"] > by_epsilon[1.0]["strongest"]["value"]
     at = by_epsilon[facts["recommended_epsilon"]]
     assert max(who["high"] for who in at["attackers"]) <= 0.2

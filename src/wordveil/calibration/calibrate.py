@@ -25,7 +25,7 @@ DEFAULT_TARGET = Target("attacker", 0.1)
 #: Attacks texts veiled by a mechanism, and returns the share of the words that are guessed.
 Attack: TypeAlias = Callable[[Mechanism[Any]], Estimate]
 
-_READER = "an attacker who reads words in context"
+_READERS = {True: "an attacker who reads words in context", False: "an attacker who looks at one word at a time"}
 _POINTS = 10
 _SHOWN = 4
 # The words of the WSDM paper's Table 1, and further ones in case a vocabulary lacks them.
@@ -118,6 +118,7 @@ def calibrate(
     words: Sequence[str] = (),
     points: int = _POINTS,
     attack: Attack | None = None,
+    uses_context: bool = True,
 ) -> Calibration:
     """Find out what ε means for a mechanism, and which ε meets targets.
 
@@ -135,10 +136,12 @@ def calibrate(
         Veils your own texts with the mechanism it is given, attacks them, and returns the share of the words that are
         guessed. It is run at the ε that you ask for and at the recommended one, and counts for the target ``attacker``.
         Its results are not cached.
+    uses_context : bool
+        Whether that attacker looks at more than one word at a time.
     """
     if not epsilons and not targets:
         targets = (DEFAULT_TARGET,)
-    own = None if attack is None else _Own(meter.make, attack)
+    own = None if attack is None else _Own(meter.make, attack, uses_context=uses_context)
     span = span_of(meter) if targets or not epsilons else None
     wanted = {float(epsilon) for epsilon in epsilons} or set(span.grid(points) if span else ())
     first = sorted(wanted) if span and not epsilons else []
@@ -177,14 +180,16 @@ def _solved(meter: Meter, target: Target, span: Span, own: Own | None, first: Se
 class _Own:
     """An attack on your own texts, run once at each ε."""
 
-    def __init__(self, make: Maker, attack: Attack) -> None:
-        self._make, self._attack = make, attack
+    def __init__(self, make: Maker, attack: Attack, *, uses_context: bool) -> None:
+        self._make, self._attack, self._uses_context = make, attack, uses_context
         self._known: dict[float, Figure] = {}
 
     def __call__(self, epsilon: float) -> Figure:
         if epsilon not in self._known:
             found = self._attack(self._make(epsilon))
-            self._known[epsilon] = Figure.of(found, _READER, "your texts", uses_context=True)
+            self._known[epsilon] = Figure.of(
+                found, _READERS[self._uses_context], "your texts", uses_context=self._uses_context
+            )
         return self._known[epsilon]
 
 

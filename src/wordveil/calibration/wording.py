@@ -71,7 +71,7 @@ def caption(measured: Sequence[Measurement]) -> str:
     if context is not None:
         said.append(f"In context: {context.attacker}, tried on {context.on}.")
     if own is not None:
-        said.append("Your texts: in context, on the texts you gave.")
+        said.append(f"Your texts: {'in context' if own.uses_context else 'one word at a time'}, on the texts you gave.")
     if context is None and own is None:
         said.append("Context raises these figures; `wordveil attack context` measures by how much.")
     return " ".join([*said, "Repeated words, and texts that resemble each other, give away more."])

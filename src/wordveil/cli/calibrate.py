@@ -180,7 +180,10 @@ def calibrate(
             progress.tell_soon()
             progress.watch("looking at the mechanism", 0.0)
         attack = None if texts is None else _attack(texts, column, header, select, reader, seed, progress)
-        found = calibration.calibrate(meter, chosen, targets, words=word or (), points=points, attack=attack)
+        found = calibration.calibrate(
+            meter, chosen, targets, words=word or (), points=points, attack=attack,
+            uses_context=reader not in ("table", "population"),
+        )  # fmt: skip
         facts = found.to_dict()
     _write(found, facts, drawn, html, output, others)
     if as_json:
