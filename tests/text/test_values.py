@@ -30,7 +30,8 @@ STRETCHES = [
     "10-ab-cd", "1,000-man", "5th-rate", "12345-abc", "123456-x", "10-X", "10-deadbeef", "5-pm", "5-year's", "-inch",
     "07-x", "(at)", "[@", "45°", "54°,", "$5°", "5°C", "40'", "°", "°5", "1.5°.", "5th°", "12345°", "1990s°",
     "3/4", "3/4,", "11/16", "0/5", "3/4/5", "1/2-x", "(1/2)", "3/400", "1845.-The", "1845-The,", "30.-May", "5.-MAY",
-    "12345-A", "12345.-Ab", "1845.-A", "1st.-The", ".word", ".a,", ".com", ".a.b", ".-x", "1862.-Me.", "4.-x-y",
+    "12345-A", "12345.-Ab", "1845.-A", "1st.-The", "S£", "A€t", ".word", ".a,", ".com", ".a.b", ".-x",
+    "1862.-Me.", "4.-x-y",
 ]  # fmt: skip
 stretches = st.one_of(
     st.sampled_from([*STRETCHES, "5\xa0March", "(\xa0at\xa0)", "x" * 31, "1" * 6, "a" * 32]),
@@ -61,6 +62,7 @@ def found_in(texts: Sequence[str]) -> list[list[tuple[str, str]] | None]:
 @example(texts=["da-da-da-da-da-da 5", "a" * 32 + " 5", "5 (\xa0at\xa0) home.net", "x:' (\xa0at\xa0) home.net"])
 @example(texts=["5% (at) 5 ", "1990s (at) 5", "5 [ @ ] 5", "x:' (at) a 5", "March 5 (AT) b", "5th of May (at) 5"])
 @example(texts=["NY 10001", "1845 EC", "5 p.m", "1845. 1846", "12 345 6", "$ 5", "US$5", "5 $", "5 USD", "USD 5"])
+@example(texts=["1,00\tS£t VAT", "3/4 A€", "4 1/2 S£", "5th A£", "12 R€."])
 @example(texts=["a x:)Mar 1845", "a x:)USD 5", "a x:'NY 10001", "9 of\u202fJUL"])
 @example(
     texts=["4 1/2 of it", "100 11/16", "1845 1/2", "4 1/2 3", "3/4 July 1", "3/4 of may 1845", "July 3/4", "3/4 $"]

@@ -145,7 +145,7 @@ static int goes_on(const Finder *finder, int64_t end, int64_t stop, int64_t next
         return 1;
     if (end < stop)
         return 0;
-    if (first == '$' || (is_capital(first) && (is_capital(second) || second == '$')))
+    if (first == '$' || (is_capital(first) && (is_capital(second) || second == '$' || second >= 0x7F))) /* 5 S£ */
         return 1;
     if ((first | 0x20) == 'a' || (first | 0x20) == 'p') { /* 5 p.m. */
         int64_t letter = next + 1 + (second == '.');
