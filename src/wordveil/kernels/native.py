@@ -18,7 +18,7 @@ __all__ = ["compiled", "kind", "kinds", "plain"]
 Number = TypeVar("Number", bound=np.generic)
 
 SWITCH = "WORDVEIL_KERNELS"
-VERSION = 14  # as in native.c
+VERSION = 15  # as in native.c
 
 
 @cache
