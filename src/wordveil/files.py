@@ -459,4 +459,5 @@ def _make_room(new: Path, most: int) -> None:
 
 
 def _size(entry: Path) -> int:
-    return sum(file.stat().st_size for file in os.scandir(entry))  # entries have no subfolders
+    with os.scandir(entry) as files:  # closed also if another process removes a file meanwhile
+        return sum(file.stat().st_size for file in files)  # entries have no subfolders
